@@ -1,0 +1,182 @@
+package doctor_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cswatch/cswatch/internal/doctor"
+	"github.com/cswatch/cswatch/internal/unpack"
+	"github.com/cswatch/cswatch/klog"
+)
+
+// expectation is what a case's log supports. A list holds what is acceptable,
+// the preferred answer first.
+type expectation struct {
+	Verdict   oneOrMore `json:"tsc_verdict"`
+	Findings  []string  `json:"any_of_findings"`
+	NotFound  []string  `json:"must_not_find"`
+	NotAdvise []string  `json:"must_not_advise"`
+	Advice    []string  `json:"any_of_advice"`
+	Final     oneOrMore `json:"final_clocksource"`
+	Missing   []string  `json:"missing_any_of"`
+}
+
+type oneOrMore []string
+
+func (o *oneOrMore) UnmarshalJSON(b []byte) error {
+	var one string
+	if json.Unmarshal(b, &one) == nil {
+		*o = oneOrMore{one}
+		return nil
+	}
+	return json.Unmarshal(b, (*[]string)(o))
+}
+
+// examineFile is what the command does with a log.
+func examineFile(t testing.TB, path string) doctor.Diagnosis {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	in, _, err := unpack.Reader(f, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := klog.NewReader(in, filepath.Base(path))
+	var rec doctor.Recorder
+	for r.Next() {
+		rec.Add(r.Event())
+	}
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	ev := doctor.Evidence{Foreign: r.Stats().Foreign}
+	ev.Events, ev.LeftOut = rec.Events()
+	return doctor.Examine(ev)
+}
+
+func findingIDs(d doctor.Diagnosis) (ids []string) {
+	for _, f := range d.Findings {
+		ids = append(ids, f.ID)
+	}
+	return ids
+}
+
+func adviceIDs(d doctor.Diagnosis) (ids []string) {
+	for _, a := range d.Advice {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+func missingIDs(d doctor.Diagnosis) (ids []string) {
+	for _, m := range d.Missing {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+func overlap(a, b []string) []string {
+	var both []string
+	for _, x := range a {
+		if slices.Contains(b, x) {
+			both = append(both, x)
+		}
+	}
+	return both
+}
+
+// TestRealLogs judges logs from public reports and from real kernels with known
+// faults. Each must get an acceptable verdict, a fitting finding, no harmful
+// advice and the right final clocksource.
+func TestRealLogs(t *testing.T) {
+	raw, err := os.ReadFile("testdata/expect.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases map[string]expectation
+	if err := json.Unmarshal(raw, &cases); err != nil {
+		t.Fatal(err)
+	}
+	var strict, advice, asked, named, findings int
+	for name, want := range cases {
+		paths, err := filepath.Glob(filepath.Join("testdata/cases", name+".log*"))
+		if err != nil || len(paths) != 1 {
+			t.Fatalf("case %s has the logs %q", name, paths)
+		}
+		d := examineFile(t, paths[0])
+		got := findingIDs(d)
+		findings += len(got)
+		if string(d.TSCVerdict) == want.Verdict[0] {
+			strict++
+		}
+		if len(want.Advice) == 0 || len(overlap(want.Advice, adviceIDs(d))) > 0 {
+			advice++
+		}
+		if d.TSCVerdict == doctor.Undecided && len(want.Missing) > 0 {
+			asked++
+			if len(overlap(want.Missing, missingIDs(d))) > 0 {
+				named++
+			}
+		}
+		switch {
+		case !slices.Contains(want.Verdict, string(d.TSCVerdict)):
+			t.Errorf("%s: verdict %s, want %s", name, d.TSCVerdict, strings.Join(want.Verdict, " or "))
+		case len(want.Findings) > 0 && len(overlap(want.Findings, got)) == 0:
+			t.Errorf("%s: findings %q, want one of %q", name, got, want.Findings)
+		case len(overlap(want.NotFound, got)) > 0:
+			t.Errorf("%s: contradicted findings %q", name, overlap(want.NotFound, got))
+		case len(overlap(want.NotAdvise, adviceIDs(d))) > 0:
+			t.Errorf("%s: harmful advice %q", name, overlap(want.NotAdvise, adviceIDs(d)))
+		case !slices.Contains(want.Final, d.FinalClock):
+			t.Errorf("%s: final clocksource %q, want %q", name, d.FinalClock, want.Final)
+		}
+	}
+	n := len(cases)
+	if n < 100 {
+		t.Fatalf("only %d cases: the test lost its subject", n)
+	}
+	for _, share := range []struct {
+		what        string
+		got, of     int
+		wantPercent int
+	}{{"preferred verdicts", strict, n, 85}, {"fitting advice", advice, n, 90}, {"missing evidence named", named, asked, 85}} {
+		if 100*share.got < share.wantPercent*share.of {
+			t.Errorf("%s: %d of %d, want %d %%", share.what, share.got, share.of, share.wantPercent)
+		}
+	}
+	if findings > 2*n {
+		t.Errorf("%d findings in %d cases, want at most 2 a case", findings, n)
+	}
+}
+
+// TestHealthyLogsAndLookAlikesGetNothingAboveInfo holds for every log that
+// accuses no clock and for the kernel's own tests.
+func TestHealthyLogsAndLookAlikesGetNothingAboveInfo(t *testing.T) {
+	paths, err := filepath.Glob("testdata/cases/neg-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, _ := filepath.Glob("testdata/cases/syn-*")
+	paths = append(paths, more...)
+	if len(paths) < 12 {
+		t.Fatalf("only %d logs: the test lost its subject", len(paths))
+	}
+	for _, path := range paths {
+		d := examineFile(t, path)
+		for _, f := range d.Findings {
+			if f.Severity != doctor.Info {
+				t.Errorf("%s: %s is %s", path, f.ID, f.Severity)
+			}
+		}
+		if d.Status != doctor.StatusOK && d.Status != doctor.StatusUnknown {
+			t.Errorf("%s: status %s", path, d.Status)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cswatch/cswatch/internal/doctor"
+	"github.com/cswatch/cswatch/internal/host"
+	"github.com/cswatch/cswatch/internal/hw"
+	"github.com/cswatch/cswatch/internal/kmsg"
+	"github.com/cswatch/cswatch/klog"
+	"github.com/cswatch/cswatch/machine"
+)
+
+// log reads any number of logs of one machine into evidence, the oldest first.
+type log struct {
+	reader *klog.Reader
+	record doctor.Recorder
+}
+
+// read takes one log to its end. An error comes with everything that was read before it.
+func (l *log) read(r io.Reader, name string) error {
+	if l.reader == nil {
+		l.reader = klog.NewReader(r, name)
+	} else {
+		l.reader.Continue(r, name)
+	}
+	for l.reader.Next() {
+		l.record.Add(l.reader.Event())
+	}
+	return l.reader.Err()
+}
+
+// into puts what was read into the evidence.
+func (l *log) into(ev *doctor.Evidence) {
+	ev.Events, ev.LeftOut = l.record.Events()
+	if l.reader != nil {
+		s := l.reader.Stats()
+		ev.LogLines, ev.Foreign = s.Records.Lines, s.Foreign
+	}
+}
+
+// FromLogs reads logs that belong to one machine; "-" is stdin. Logs that could
+// not be read to their end give an error beside the evidence of what was read.
+func FromLogs(names []string, stdin io.Reader) (doctor.Evidence, error) {
+	var l log
+	var problems []error
+	for _, name := range names {
+		problems = append(problems, readLog(&l, name, stdin))
+	}
+	ev := doctor.Evidence{Inputs: doctor.Inputs{Logs: names}}
+	l.into(&ev)
+	return ev, errors.Join(problems...)
+}
+
+func readLog(l *log, name string, stdin io.Reader) error {
+	opened, err := kmsg.Config{Stdin: stdin}.OpenLog(name)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	if err := l.read(opened, name); err != nil {
+		return fmt.Errorf("read log %s to its end: %w", name, err)
+	}
+	return nil
+}
+
+// FromRoot reads a root folder, a sosreport or an archive: its snapshot and the logs in it.
+func FromRoot(path string) (doctor.Evidence, error) {
+	return fromRoot(path, nil)
+}
+
+// fromRoot reads a root, and then whatever more reads.
+func fromRoot(path string, more func(*log) error) (doctor.Evidence, error) {
+	root, err := host.OpenRoot(path)
+	if err != nil {
+		return doctor.Evidence{}, err
+	}
+	defer root.Close()
+	snapshot, err := root.Collect()
+	if err != nil {
+		return doctor.Evidence{}, err
+	}
+	ev := doctor.Evidence{Snapshot: snapshot, Inputs: doctor.Inputs{Root: path}}
+	names := root.Logs()
+	var l log
+	// The best log comes first in the list and last here: its lines then stand in the last boot.
+	for i := len(names) - 1; i >= 0; i-- {
+		if err := readRootLog(&l, root, names[i]); err != nil {
+			snapshot.Unreadable = append(snapshot.Unreadable, machine.Unreadable{What: names[i], Reason: err.Error(), HowTo: "cswatch doctor --log FILE with the log alone"})
+		}
+	}
+	if more != nil {
+		err = more(&l)
+	} else if len(names) == 0 && snapshot.Kind != machine.KindLive {
+		snapshot.Unreadable = append(snapshot.Unreadable, machine.Unreadable{What: "kernel log", Reason: "no log is in " + path, HowTo: "cswatch doctor --root " + path + " --log FILE"})
+	}
+	l.into(&ev)
+	return ev, err
+}
+
+func readRootLog(l *log, root *host.Root, name string) error {
+	r, err := root.OpenLog(name)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return l.read(r, name)
+}
+
+// Machine gathers the evidence of the running machine. The zero value reads the
+// machine itself.
+type Machine struct {
+	Root string      // "" is "/"
+	Kmsg kmsg.Config // where its kernel log is
+}
+
+// Gather takes the snapshot, the kernel log and the cost of a clock read.
+// Whatever could not be had is listed in the snapshot as unreadable.
+func (m Machine) Gather(ctx context.Context) (doctor.Evidence, error) {
+	path := m.Root
+	if path == "" {
+		path = "/"
+	}
+	root, err := host.OpenRoot(path)
+	if err != nil {
+		return doctor.Evidence{}, err
+	}
+	defer root.Close()
+	snapshot, err := root.Collect()
+	if errors.Is(err, host.ErrNoMachine) {
+		snapshot, err = &machine.Snapshot{Schema: machine.Schema, Root: path, Live: true, Unreadable: []machine.Unreadable{
+			{What: "/proc and /sys", Reason: err.Error(), HowTo: "mount /proc and /sys"}}}, nil
+	}
+	if err != nil {
+		return doctor.Evidence{}, err
+	}
+	ev := doctor.Evidence{Snapshot: snapshot, Inputs: doctor.Inputs{Live: true}}
+	lacks := func(what, reason, howTo string) {
+		snapshot.Unreadable = append(snapshot.Unreadable, machine.Unreadable{What: what, Reason: reason, HowTo: howTo})
+	}
+	var l log
+	buffer, err := m.Kmsg.ReadBuffer(ctx)
+	switch {
+	case err != nil:
+		lacks("kernel log", err.Error(), "run as root, or: sudo dmesg > dmesg.txt; cswatch doctor --log dmesg.txt")
+	default:
+		err = l.read(buffer, buffer.Source)
+		if err != nil {
+			lacks("kernel log", fmt.Sprintf("read to its end: %v", err), "run again")
+		} else if note := buffer.Note(); note != "" {
+			lacks("the beginning of the kernel log", note, "journalctl -k -b -o json > boot.log; cswatch doctor --log boot.log")
+		}
+		buffer.Close()
+	}
+	l.into(&ev)
+	cost, err := hw.MeasureCost(ctx)
+	if err != nil {
+		lacks("cost of a clock read", err.Error(), "run again on a machine that is less busy")
+	} else {
+		ev.Cost = &cost
+	}
+	return ev, nil
+}
+
+// FromRootAndLogs reads a root's snapshot and its logs, and then more logs of the same machine.
+func FromRootAndLogs(path string, names []string, stdin io.Reader) (doctor.Evidence, error) {
+	return fromRoot(path, func(l *log) error {
+		var problems []error
+		for _, name := range names {
+			problems = append(problems, readLog(l, name, stdin))
+		}
+		return errors.Join(problems...)
+	})
+}
