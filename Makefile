@@ -1,0 +1,54 @@
+# What a developer calls. Each target is short; what needs more than a line is in scripts/.
+# docs/development.md explains them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := build
+
+GO ?= go
+BIN := bin
+# The program records its commit, where there is one to record: outside a
+# checkout, or in one that git refuses to read, the build would fail instead.
+BUILDVCS := $(shell git rev-parse --verify --quiet HEAD >/dev/null 2>&1 || echo -buildvcs=false)
+
+.PHONY: help build run test lint bench fuzz cover man completions clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-12s %s\n' "$$name" "$$text"; done
+
+build: ## build bin/cswatch, static and without paths of this machine in it
+	CGO_ENABLED=0 $(GO) build $(BUILDVCS) -trimpath -o $(BIN)/cswatch ./cmd/cswatch
+
+run: build ## judge this machine; every verdict counts as success
+	@scripts/run $(BIN)/cswatch
+
+test: ## everything that must hold; SETUP=no installs nothing first
+	@scripts/test
+
+lint: ## gofmt, go vet, staticcheck, and the syntax of the scripts
+	@scripts/lint
+
+bench: ## all benchmarks; BENCH=REGEXP picks some
+	$(GO) test -run '^$$' -bench '$(or $(BENCH),.)' -benchmem ./...
+
+fuzz: ## every fuzz target for FUZZTIME (30s); FUZZ=REGEXP picks some
+	@scripts/fuzz
+
+cover: ## test coverage by function in coverage.txt, by line in coverage.html
+	$(GO) test -coverpkg=./... -coverprofile=coverage.out ./...
+	$(GO) tool cover -func=coverage.out > coverage.txt
+	$(GO) tool cover -html=coverage.out -o coverage.html
+	@tail -n 1 coverage.txt
+
+man: build ## the manual pages in bin/man
+	$(BIN)/cswatch man --dir $(BIN)/man
+
+completions: build ## the shell completions in bin/completions
+	mkdir -p $(BIN)/completions
+	$(BIN)/cswatch completion bash > $(BIN)/completions/cswatch.bash
+	$(BIN)/cswatch completion zsh > $(BIN)/completions/_cswatch
+	$(BIN)/cswatch completion fish > $(BIN)/completions/cswatch.fish
+
+clean: ## remove what the other targets made
+	rm -rf $(BIN) coverage.out coverage.txt coverage.html
