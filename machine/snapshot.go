@@ -71,6 +71,9 @@ type Snapshot struct {
 	// concluded, a sentence. Facts whose field has its own From are not in it.
 	Sources map[string]string `json:"sources,omitempty"`
 
+	// Cost is what a clock read cost when an archive was made; nil where nothing was measured.
+	Cost *Cost `json:"cost,omitempty"`
+
 	Unreadable []Unreadable `json:"unreadable,omitempty"`
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cswatch/cswatch/internal/host"
+	"github.com/cswatch/cswatch/internal/hw"
 	"github.com/cswatch/cswatch/internal/kmsg"
 )
 
@@ -46,6 +47,11 @@ func runCollect(ctx context.Context, env *Env, output string, plain bool) error 
 	}
 	defer root.Close()
 	opt := host.CollectOptions{Options: host.LiveOptions(), NoRedact: plain, Version: versionOf(env).Version, TakenAt: time.Now()}
+	if cost, err := hw.MeasureCost(ctx); err == nil {
+		opt.Cost = &cost
+	} else {
+		fmt.Fprintf(env.Stderr, "cswatch: without the cost of a clock read: %v\n", err)
+	}
 	buffer, err := kmsg.ReadBuffer(ctx)
 	if err != nil {
 		opt.NoKernelLog = err.Error()

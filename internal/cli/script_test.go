@@ -30,6 +30,11 @@ func TestScripts(t *testing.T) {
 				env.Setenv(name, "")
 			}
 			env.Setenv("CSWATCH_CONFIG", "/dev/null")
+			cases, err := filepath.Abs(filepath.Join("..", "doctor", "testdata", "cases"))
+			if err != nil {
+				return err
+			}
+			env.Setenv("CASES", cases)
 			// Under the race detector each process would end with a second of sleep.
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			return nil

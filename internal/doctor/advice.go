@@ -28,7 +28,7 @@ func (x *examination) advise() []Advice {
 	if len(ids) > 1 {
 		ids = slices.DeleteFunc(ids, func(id string) bool { return id == "nothing" })
 	}
-	if len(ids) == 0 {
+	if len(ids) == 0 && x.status() != StatusUnknown {
 		ids = []string{"nothing"}
 	}
 	out := make([]Advice, 0, len(ids))

@@ -2,6 +2,7 @@ package doctor_test
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,7 +37,19 @@ func (o *oneOrMore) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(o))
 }
 
-// examineFile is what the command does with a log.
+// examine is what the command does with the text of a log.
+func examine(in io.Reader, name string) (doctor.Diagnosis, error) {
+	r := klog.NewReader(in, name)
+	var rec doctor.Recorder
+	for r.Next() {
+		rec.Add(r.Event())
+	}
+	ev := doctor.Evidence{Foreign: r.Stats().Foreign, LogLines: r.Stats().Records.Lines}
+	ev.Events, ev.LeftOut = rec.Events()
+	return doctor.Examine(ev), r.Err()
+}
+
+// examineFile judges a log file, compressed or not.
 func examineFile(t testing.TB, path string) doctor.Diagnosis {
 	t.Helper()
 	f, err := os.Open(path)
@@ -48,17 +61,11 @@ func examineFile(t testing.TB, path string) doctor.Diagnosis {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := klog.NewReader(in, filepath.Base(path))
-	var rec doctor.Recorder
-	for r.Next() {
-		rec.Add(r.Event())
-	}
-	if err := r.Err(); err != nil {
+	d, err := examine(in, filepath.Base(path))
+	if err != nil {
 		t.Fatal(err)
 	}
-	ev := doctor.Evidence{Foreign: r.Stats().Foreign}
-	ev.Events, ev.LeftOut = rec.Events()
-	return doctor.Examine(ev)
+	return d
 }
 
 func findingIDs(d doctor.Diagnosis) (ids []string) {

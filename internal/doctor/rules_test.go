@@ -6,23 +6,16 @@ import (
 	"testing"
 
 	"github.com/cswatch/cswatch/internal/doctor"
-	"github.com/cswatch/cswatch/klog"
 )
 
 // examineText judges log text.
 func examineText(t testing.TB, log string) doctor.Diagnosis {
 	t.Helper()
-	r := klog.NewReader(strings.NewReader(log), "log")
-	var rec doctor.Recorder
-	for r.Next() {
-		rec.Add(r.Event())
-	}
-	if err := r.Err(); err != nil {
+	d, err := examine(strings.NewReader(log), "log")
+	if err != nil {
 		t.Fatal(err)
 	}
-	ev := doctor.Evidence{Foreign: r.Stats().Foreign}
-	ev.Events, ev.LeftOut = rec.Events()
-	return doctor.Examine(ev)
+	return d
 }
 
 // block writes a skew block of 5.14 to 7.0.

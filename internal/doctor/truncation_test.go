@@ -20,14 +20,7 @@ func examineBytes(raw []byte) (doctor.Diagnosis, error) {
 	if err != nil {
 		return doctor.Diagnosis{}, err
 	}
-	r := klog.NewReader(in, "log")
-	var rec doctor.Recorder
-	for r.Next() {
-		rec.Add(r.Event())
-	}
-	var ev doctor.Evidence
-	ev.Events, ev.LeftOut = rec.Events()
-	return doctor.Examine(ev), r.Err()
+	return examine(in, "log")
 }
 
 // cuts are the lengths at which a sample is cut: every byte of a short one,

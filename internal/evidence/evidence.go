@@ -83,7 +83,7 @@ func fromRoot(path string, more func(*log) error) (doctor.Evidence, error) {
 	if err != nil {
 		return doctor.Evidence{}, err
 	}
-	ev := doctor.Evidence{Snapshot: snapshot, Inputs: doctor.Inputs{Root: path}}
+	ev := doctor.Evidence{Snapshot: snapshot, Cost: snapshot.Cost, Inputs: doctor.Inputs{Root: path}}
 	names := root.Logs()
 	var l log
 	// The best log comes first in the list and last here: its lines then stand in the last boot.

@@ -27,6 +27,8 @@ type facts struct {
 	Arch     string      `json:"arch,omitempty"`
 	Adjtimex *ClockState `json:"adjtimex,omitempty"`
 	Daemon   string      `json:"daemon,omitempty"`
+	// Cost is what a clock read cost on the machine when the archive was made.
+	Cost *machine.Cost `json:"cost,omitempty"`
 }
 
 // Taken is a file in the archive.
@@ -59,6 +61,11 @@ func (c *collector) readManifest() error {
 	}
 	c.mani = m
 	c.snap.Redacted = m.Redacted
+	if m.Facts.Cost != nil {
+		cost := *m.Facts.Cost
+		cost.Path, cost.Clocksource = cleanText(cost.Path), cleanText(cost.Clocksource)
+		c.snap.Cost = &cost
+	}
 	if m.Facts.Arch != "" {
 		m.Facts.Arch = cleanText(m.Facts.Arch)
 	}

@@ -25,6 +25,8 @@ type CollectOptions struct {
 	NoKernelLog string
 	// NoRedact keeps names and addresses as they are.
 	NoRedact bool
+	// Cost is what a clock read costs here, if it was measured.
+	Cost *machine.Cost
 	// Version is cswatch's own, for the manifest.
 	Version string
 	// TakenAt is put into the manifest; the zero time is left out, so that two
@@ -203,7 +205,7 @@ func (b *bundle) addManifest(snap *machine.Snapshot) error {
 	m := manifest{
 		Schema: ManifestSchema, Version: b.opt.Version, Redacted: !b.opt.NoRedact,
 		Taken: b.report.Taken, Left: b.report.Left,
-		Facts: facts{Arch: snap.Arch, Daemon: snap.Time.Daemon},
+		Facts: facts{Arch: snap.Arch, Daemon: snap.Time.Daemon, Cost: b.opt.Cost},
 	}
 	if !b.opt.TakenAt.IsZero() {
 		m.TakenAt = b.opt.TakenAt.UTC().Format(time.RFC3339)
