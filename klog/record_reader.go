@@ -269,6 +269,9 @@ func (r *RecordReader) emitLine(text string, d draft) {
 		text, d.cut = text[:maxLine], true
 	}
 	d.judge(&text)
+	if text == "" {
+		return // an identifier without a message
+	}
 	r.seen = true
 	if r.filter != nil && !r.wanted {
 		r.scratch = append(r.scratch[:0], text...)

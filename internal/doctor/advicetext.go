@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cswatch/cswatch/internal/explain"
+	"github.com/cswatch/cswatch/machine"
 )
 
 // known returns the entry of one class for an id. Every id that this package
@@ -63,7 +64,7 @@ func (x *examination) suspectOption() string {
 // removeReference tells how to get another reference than the one of the
 // accusation; "" where the general way holds.
 func (x *examination) removeReference() string {
-	guest := x.isGuest() == "yes"
+	guest := x.isGuest() == machine.Yes
 	for i := range x.incidents {
 		switch ref := x.incidents[i].incident.Reference; {
 		case ref == "hpet" && !guest:

@@ -161,8 +161,6 @@ type Evidence struct {
 	LeftOut  map[event.Kind]int // events beyond what was kept
 	LogLines int64
 	Foreign  int
-	// LogKernelText says that the log held at least one line that can be the kernel's.
-	LogGiven bool
 	Cost     *machine.Cost // nil: not measured
 	Inputs   Inputs
 
