@@ -63,7 +63,7 @@ type Event struct {
 	MaxNS       Opt[int64] `json:"max_ns,omitzero"`
 	Seconds     Opt[int64] `json:"seconds,omitzero"`  // how long something was stuck
 	RatePPM     Opt[Rate]  `json:"rate_ppm,omitzero"` // a time daemon's word
-	SchedNS     Opt[Sched] `json:"sched_ns,omitzero"`
+	SchedNS     Opt[Sched] `json:"sched,omitzero"`
 
 	// Detail is the free part of the line: a reason, a command line, a version, a driver.
 	Detail string `json:"detail,omitempty"`
@@ -78,7 +78,10 @@ type Rate float64
 // (gtod at tick, gtod offset) and (raw sched_clock, sched_clock offset).
 // A short form of the line carries only the first pair.
 type Sched struct {
-	Gtod, GtodOffset, Raw, RawOffset int64
+	Gtod       int64 `json:"gtod_ns"`
+	GtodOffset int64 `json:"gtod_offset_ns"`
+	Raw        int64 `json:"raw_ns"`
+	RawOffset  int64 `json:"raw_offset_ns"`
 }
 
 // Bounds of what an event keeps of a line, in bytes.

@@ -29,7 +29,12 @@ func newLogCommand(env *Env) *cobra.Command {
 			"and prints the events of clocks in them, one a line, with file, line, boot and time. Several files are\n" +
 			"taken as logs of one machine, the oldest first. - is standard input.",
 		Example: "  cswatch log dmesg.txt\n  journalctl -k -o json | cswatch log --format json -\n  cswatch log --stats /var/log/kern.log*",
-		Args:    cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("log needs at least one file; - is standard input")
+			}
+			return nil
+		},
 	}
 	cmd.Flags().BoolVar(&stats, "stats", false, "print counts instead of events")
 	format := formatFlag(cmd, "text", "json")

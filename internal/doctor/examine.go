@@ -345,6 +345,8 @@ func (x *examination) summary(d *Diagnosis) string {
 		return "there are traces of trouble with the TSC, and they do not decide (" + x.firstCause() + ")" + using(clock)
 	case main != "":
 		return x.summaryOf(main)
+	case clock != "" && slices.Contains(x.missing, "kernel-log"):
+		return clock + " is in use and nothing here speaks against it; the kernel's log was not to be had"
 	case clock != "":
 		return clock + " is in use and nothing speaks against it"
 	}

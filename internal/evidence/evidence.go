@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/cswatch/cswatch/internal/doctor"
 	"github.com/cswatch/cswatch/internal/host"
@@ -145,7 +146,7 @@ func (m Machine) Gather(ctx context.Context) (doctor.Evidence, error) {
 	buffer, err := m.Kmsg.ReadBuffer(ctx)
 	switch {
 	case err != nil:
-		lacks("kernel log", err.Error(), "run as root, or: sudo dmesg > dmesg.txt; cswatch doctor --log dmesg.txt")
+		lacks("kernel log", strings.ReplaceAll(err.Error(), "\n", "; "), "run as root, or: sudo dmesg > dmesg.txt; cswatch doctor --log dmesg.txt")
 	default:
 		err = l.read(buffer, buffer.Source)
 		if err != nil {

@@ -27,7 +27,7 @@ func advice() []Entry {
 		advise("stay-on-fallback", "Stay on the fallback clock", "The HPET, the PM timer or another clock is slow but right. With a bad TSC that is the safe state.",
 			"The log convicts the TSC, or does not decide.", "Leave the current clock and plan the repair.", NoRisk, "cat "+sysfs+"/current_clocksource"),
 		advise("check-cross-cpu-sync", "Test the order of the TSC across CPUs", "A user-space test that passes a counter value from CPU to CPU shows whether time ever steps back. It is the only proof that the watchdog's comparison with one reference does not give.",
-			"Before any option that trusts the TSC.", "Run it for minutes on all CPUs, idle and loaded. A single step back means: do not trust the TSC.", NoRisk, "fio --cpuclock-test"),
+			"Before any option that trusts the TSC.", "Run it for minutes on all CPUs, idle and loaded. A single step back means: do not trust the TSC.", NoRisk, "fio --cpuclock-test    # of the package fio"),
 		advise("find-the-stall", "Find what held up the machine", "The watchdog came late because its CPU, or the whole machine, stood still. The cause is in the lines before the verdict, or in the host.",
 			"Long intervals, wraps, lock-ups beside the verdict.", "Read the log from a minute before the verdict.", NoRisk, "journalctl -k -b | grep -iE 'lockup|stall|blocked for|hung|Machine Check|Xid'"),
 		advise("fix-hardware-error", "Act on the hardware error", "A machine check, a PCIe error or a failing device stands in the log and came first.",

@@ -150,8 +150,8 @@ func logFindings() []Entry {
 func liveFindings() []Entry {
 	return []Entry{
 		finding("clock-read-slow", "Reading the clock is slow here",
-			"A read of the clock was measured and costs many times what this hardware could give. Programs that read the time often spend their time there.",
-			"The measured read is slow and goes through the kernel or a hypervisor, whatever the clock is called.",
+			"A read of the clock costs many times what this hardware could give: measured, or known of a clock whose every read is an access to a device. Programs that read the time often spend their time there.",
+			"The measured read takes more than 250 ns, whatever the clock is called. Where nothing could be measured, as in an archive without a measurement, the HPET, the PM timer and the like count as slow.",
 			"See which clocksource is current and why. The other findings name the cause."),
 		finding("better-source-available", "A faster clock is available and sound",
 			"The kernel lists a clocksource that is faster than the current one, and nothing speaks against it.",

@@ -55,6 +55,9 @@ func scanTarball(r io.Reader) (*tarball, error) {
 		}
 		// archive/tar may be set to report such names itself; they are counted below.
 		if err != nil && !errors.Is(err, tar.ErrInsecurePath) {
+			if n == 0 {
+				return s.damaged(fmt.Errorf("read its first entry: %w: it is no tarball; a log goes to --log", err))
+			}
 			return s.damaged(fmt.Errorf("read entry %d of the tarball: %w", n+1, err))
 		}
 		if n == maxEntries {
