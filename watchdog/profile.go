@@ -112,6 +112,7 @@ type Profile struct {
 	ExpiryFromNow bool `json:"expiry_from_now,omitzero"` // a late run is not caught up (7.3.4)
 	HRESAtInit    bool `json:"hres_at_init,omitzero"`    // high resolution is granted before the first comparison (E0)
 	RatingAtOnce  bool `json:"rating_at_once,omitzero"`  // the rating drops in the check itself, without a thread (E0)
+	TickStable    bool `json:"tick_stable,omitzero"`     // a good check of the current clock calls its tick_stable callback (about 4.13 and later)
 
 	Verify VerifyRule `json:"verify"`
 	Remote RemoteRule `json:"remote,omitzero"`
@@ -123,8 +124,8 @@ type Profile struct {
 	Text TextRule `json:"text"`
 }
 
-// Interval is the time from check to check in all eras: half a second.
-const Interval = clocksource.NanosPerSecond / 2
+// CheckInterval is the time from check to check in all eras: half a second.
+const CheckInterval = clocksource.NanosPerSecond / 2
 
 // SuspendTime is how long E7 and later do not check after a skip.
 const SuspendTime = 300 * clocksource.NanosPerSecond

@@ -107,30 +107,30 @@ func base(e Era) (Profile, bool) {
 	switch e {
 	case E0:
 		p = likeE(E4)
-		p.Read, p.Rotate, p.HRESAtInit, p.RatingAtOnce = ReadSharedReference, false, true, true
+		p.Read, p.Rotate, p.HRESAtInit, p.RatingAtOnce, p.TickStable = ReadSharedReference, false, true, true, false
 		p.Skew.Inclusive = true
 		p.Text.Skew = "delta"
 		p.Releases = "2.6.18 to 2.6.30"
 	case E1:
 		p = likeE(E4)
-		p.Read, p.Text.Skew = ReadSharedReference, "delta"
+		p.Read, p.Text.Skew, p.TickStable = ReadSharedReference, "delta", false
 		p.Releases = "2.6.31 to 2.6.39"
 	case E2:
 		p = likeE(E4)
-		p.Text.Skew = "delta"
+		p.Text.Skew, p.TickStable = "delta", false
 		p.Releases = "3.0 to 4.0"
 	case E3:
 		p = likeE(E4)
-		p.Text.Skew = "header"
+		p.Text.Skew, p.TickStable = "header", false
 		p.Releases = "4.1 to about 4.12"
 	case E4:
 		p = Profile{
 			Releases: "about 4.13 to 5.13",
 			Read:     ReadClockFirst,
 			Skew:     SkewRule{Limit: Limit{Fixed: 62_500 * us}},
-			Rotate:   true,
-			Verify:   VerifyRule{CPUs: "none"},
-			Text:     TextRule{Skew: "header-cpu"},
+			Rotate:   true, TickStable: true,
+			Verify: VerifyRule{CPUs: "none"},
+			Text:   TextRule{Skew: "header-cpu"},
 		}
 	case E5:
 		p = Profile{
@@ -142,9 +142,9 @@ func base(e Era) (Profile, bool) {
 			OnSlow:    ActCondemn,
 			Skew:      SkewRule{Limit: Limit{Reference: 1, Clock: 1}},
 			MaxSkew:   50 * us,
-			Rotate:    true,
-			Verify:    VerifyRule{CPUs: "chosen", Default: 8, ListsPeers: true},
-			Text:      TextRule{Skew: "header-cpu", Nanoseconds: true, Delay: "attempt"},
+			Rotate:    true, TickStable: true,
+			Verify: VerifyRule{CPUs: "chosen", Default: 8, ListsPeers: true},
+			Text:   TextRule{Skew: "header-cpu", Nanoseconds: true, Delay: "attempt"},
 		}
 	case E6:
 		p = likeE(E5)
@@ -183,6 +183,7 @@ func base(e Era) (Profile, bool) {
 			OnSlow:        ActForgetReference,
 			Skew:          SkewRule{CalibratedShift: 11, Shift: 8},
 			LongByMaxIdle: true,
+			TickStable:    true,
 			Verify:        VerifyRule{CPUs: "none"},
 			Remote:        RemoteRule{Reads: 5, Timeout: 50 * us, PerDistance: 5 * us, MaxTimeout: 500 * us},
 			Text:          TextRule{Skew: "frequency"},

@@ -1,0 +1,37 @@
+package watchdog
+
+import "github.com/cswatch/cswatch/clocksource"
+
+// State is everything that changes from tick to tick: a plain value that can be
+// copied, compared and stored. The zero value is a watchdog that has not started.
+type State struct {
+	Ticks        uint64                 `json:"ticks"`
+	Expiry       clocksource.Nanos      `json:"expiry_ns"` // when the next tick is due
+	CPU          int                    `json:"cpu"`       // and on which CPU
+	ResetPending int                    `json:"reset_pending"`
+	LastRemote   int                    `json:"last_remote"`      // E12: the CPU that was compared last
+	Shared       clocksource.Cycles     `json:"shared_reference"` // E0 and E1: the reference at the last tick
+	Started      bool                   `json:"started"`
+	SharedKnown  bool                   `json:"shared_known"`
+	Clocks       [MaxWatched]ClockState `json:"clocks"`
+}
+
+// ClockState is what is kept of one watched clock.
+type ClockState struct {
+	Initialised bool               `json:"initialised"` // the saved pair is valid (the kernel's WATCHDOG flag)
+	Unstable    bool               `json:"unstable"`
+	HRES        bool               `json:"valid_for_hres"`
+	Clock       clocksource.Cycles `json:"clock"` // raw values at the last accepted read-out
+	Reference   clocksource.Cycles `json:"reference"`
+}
+
+// Resume notes that the machine slept, or that somebody touched the watchdog
+// (a debugger): the next complete tick takes new pairs instead of comparing.
+func (s *State) Resume() { s.ResetPending++ }
+
+// ForgetReference drops all saved pairs, as a change of the reference does.
+func (s *State) ForgetReference() {
+	for i := range s.Clocks {
+		s.Clocks[i].Initialised = false
+	}
+}

@@ -1,0 +1,77 @@
+package watchdog
+
+import "github.com/cswatch/cswatch/clocksource"
+
+// Kind is what the watchdog decided at one tick about one clock.
+type Kind string
+
+const (
+	Initialised      Kind = "initialised"       // the saved pair was taken; nothing was compared
+	Agreed           Kind = "agreed"            // compared, and within the limit
+	Skipped          Kind = "skipped"           // the reference itself was slow; nothing was compared
+	TooLong          Kind = "too-long"          // the interval was too long to compare
+	TimedOut         Kind = "timed-out"         // E12: no read-out was fast enough; no verdict
+	RemoteTimedOut   Kind = "remote-timed-out"  // E12: the other CPU did not answer in time; no verdict
+	NoReference      Kind = "no-reference"      // E12: there is no clock to compare with
+	Coarse           Kind = "coarse"            // forgive: slow reads, compared with a coarse limit, pair forgotten
+	CondemnedDelay   Kind = "condemned-delay"   // reading took too long
+	CondemnedSkew    Kind = "condemned-skew"    // the intervals differ
+	CondemnedCPUs    Kind = "condemned-cpus"    // E12: two CPUs read the clock out of order
+	AlreadyCondemned Kind = "already-condemned" // nothing is checked until the clock is unlinked
+)
+
+// Condemns reports whether the kernel marks the clock unstable for it.
+func (k Kind) Condemns() bool {
+	return k == CondemnedDelay || k == CondemnedSkew || k == CondemnedCPUs
+}
+
+// Interval is what one clock did between two accepted read-outs.
+type Interval struct {
+	NS   clocksource.Nanos  `json:"ns"`
+	Last clocksource.Cycles `json:"last"`
+	Now  clocksource.Cycles `json:"now"`
+}
+
+// Verdict is what the watchdog decided at one tick for one clock, with its
+// complete evidence. Numbers that the decision did not come to are zero:
+// Attempts tells whether anything was read, Compared whether intervals were.
+type Verdict struct {
+	Era  Era               `json:"era"`
+	Tick uint64            `json:"tick"`
+	Time clocksource.Nanos `json:"time_ns"` // when the tick ran, on the machine's own time line
+	CPU  int               `json:"cpu"`
+	Kind Kind              `json:"kind"`
+
+	Clock    int `json:"clock"` // index into Setup.Watched
+	Attempts int `json:"attempts"`
+	Allowed  int `json:"allowed_attempts"`
+
+	Delay     clocksource.Nanos `json:"readback_delay_ns"` // reference, clock, reference: of the last attempt
+	Sequence  clocksource.Nanos `json:"watchdog_delay_ns"` // reference, reference: where the era reads it
+	ReadLimit clocksource.Nanos `json:"read_limit_ns"`
+	SkipLimit clocksource.Nanos `json:"skip_limit_ns"`
+
+	Compared  bool              `json:"compared"`
+	Watched   Interval          `json:"watched"`
+	Reference Interval          `json:"reference"`
+	Skew      clocksource.Nanos `json:"skew_ns"` // watched minus reference
+	SkewLimit clocksource.Nanos `json:"skew_limit_ns"`
+
+	// PeerCPU and the two stamps are of E12's comparison between CPUs, the smaller stamp's CPU first.
+	PeerCPU  int                `json:"peer_cpu"`
+	Earlier  clocksource.Cycles `json:"earlier_cycles"`
+	Later    clocksource.Cycles `json:"later_cycles"`
+	EarlyCPU int                `json:"earlier_cpu"`
+	LateCPU  int                `json:"later_cpu"`
+
+	GrantsHRES bool `json:"grants_hres"` // the clock becomes valid for high resolution
+	TickStable bool `json:"tick_stable"` // the current clock passed: its tick_stable callback runs
+}
+
+// PPM is the skew relative to the longer interval; false where nothing was compared.
+func (v *Verdict) PPM() (clocksource.PPM, bool) {
+	if !v.Compared {
+		return 0, false
+	}
+	return clocksource.Ratio(v.Skew, max(v.Watched.NS, v.Reference.NS))
+}

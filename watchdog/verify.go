@@ -1,0 +1,108 @@
+package watchdog
+
+import (
+	"slices"
+
+	"github.com/cswatch/cswatch/clocksource"
+)
+
+// Remote reads a clock on this CPU, on another one, and on this one again.
+type Remote interface {
+	ReadRemote(clock, cpu int) (before, remote, after clocksource.Cycles)
+}
+
+// VerifyPlan tells which CPUs the check across CPUs asks.
+type VerifyPlan struct {
+	// CPUs is clocksource.verify_n_cpus; negative is the era's default.
+	CPUs int
+	// IDs is the number of possible CPU ids, from which the kernel draws; 0 is the number of online CPUs.
+	IDs int
+	// Random returns a number from 0 to n-1.
+	Random func(n int) int
+}
+
+// Verification is the result of the check across CPUs that kernels 5.14 to 7.0
+// make after they condemned the current clock. It informs and changes nothing.
+type Verification struct {
+	Clock   int               `json:"clock"`
+	CPU     int               `json:"cpu"`
+	Started bool              `json:"started"` // false where the era or the clock has no such check, or none was wanted
+	Checked []int             `json:"checked"` // empty although started: not enough CPUs
+	Ahead   []int             `json:"ahead"`
+	Behind  []int             `json:"behind"`
+	Min     clocksource.Nanos `json:"min_ns"` // how long asking one CPU took
+	Max     clocksource.Nanos `json:"max_ns"`
+}
+
+// VerifyFrom makes the check from a CPU. The kernel makes it only if the
+// condemned clock is the current one and has the flag for it.
+func (w *Watchdog) VerifyFrom(clock, cpu int, online CPUs, plan VerifyPlan, m Remote) Verification {
+	c := &w.setup.Watched[clock]
+	v := Verification{Clock: clock, CPU: cpu}
+	rule := w.profile.Verify
+	if rule.CPUs == "none" || !c.VerifyPerCPU || w.setup.Current != c.Name {
+		return v
+	}
+	n := plan.CPUs
+	if n < 0 || !w.profile.VerifyParameter {
+		n = rule.Default
+	}
+	all := rule.CPUs == "all" || plan.CPUs < -1 || rule.AllIfFew && n >= online.Count()
+	if n == 0 && !all {
+		return v
+	}
+	v.Started = true
+	v.Checked = w.choose(cpu, n, all, online, plan)
+	// The kernel's test is of signed 64-bit differences: with a narrower mask it never bites.
+	behind := func(d clocksource.Cycles) bool { return int64(d&clocksource.Cycles(c.Mask)) < 0 }
+	for i, peer := range v.Checked {
+		before, remote, after := m.ReadRemote(clock, peer)
+		if behind(remote - before) {
+			v.Behind = append(v.Behind, peer)
+		}
+		if behind(after - remote) {
+			v.Ahead = append(v.Ahead, peer)
+		}
+		took := w.between(c, before, after)
+		if i == 0 || took < v.Min {
+			v.Min = took
+		}
+		v.Max = max(v.Max, took)
+	}
+	return v
+}
+
+// choose returns the CPUs to ask, ascending, without the asking one.
+func (w *Watchdog) choose(cpu, n int, all bool, online CPUs, plan VerifyPlan) []int {
+	var chosen []int
+	add := func(c int) {
+		if c != cpu && !slices.Contains(chosen, c) {
+			chosen = append(chosen, c)
+		}
+	}
+	first := online.First()
+	if all {
+		for c, left := first, online.Count(); left > 0; c, left = online.Next(c), left-1 {
+			add(c)
+		}
+		slices.Sort(chosen)
+		return chosen
+	}
+	if first == cpu {
+		first = online.Next(first)
+	}
+	add(first)
+	ids := plan.IDs
+	if ids == 0 {
+		ids = online.Count()
+	}
+	for range n - 1 {
+		if plan.Random == nil {
+			break
+		}
+		// The first online CPU at or behind a random id, the lowest one behind the last.
+		add(online.Next(plan.Random(ids) - 1))
+	}
+	slices.Sort(chosen)
+	return chosen
+}
