@@ -164,7 +164,7 @@ func (f *found) fill(e *event.Event) {
 		case "same":
 			e.Current, e.Detail = e.Clocksource, ""
 		case "none":
-			e.Detail = "no current clocksource"
+			e.Detail = noCurrentClock
 		}
 	case event.TSCUnstable:
 		e.Clocksource = "tsc"
