@@ -7,8 +7,9 @@ import "github.com/cswatch/cswatch/clocksource"
 func (w *Watchdog) rewritten(s *State, t Tick, m Machine, reset int, out []Verdict) []Verdict {
 	for i := range w.setup.Watched {
 		c, cs := &w.setup.Watched[i], &s.Clocks[i]
-		out = append(out, Verdict{Clock: i, Allowed: w.profile.Retries + 1})
+		out = grow(out)
 		v := &out[len(out)-1]
+		v.Clock, v.Allowed = i, w.profile.Retries+1
 		if cs.Unstable {
 			v.Kind = AlreadyCondemned
 			continue

@@ -1,24 +1,54 @@
 package watchdog
 
-import "github.com/cswatch/cswatch/clocksource"
+import (
+	"fmt"
+
+	"github.com/cswatch/cswatch/clocksource"
+)
 
 // Kind is what the watchdog decided at one tick about one clock.
-type Kind string
+type Kind uint8
 
 const (
-	Initialised      Kind = "initialised"       // the saved pair was taken; nothing was compared
-	Agreed           Kind = "agreed"            // compared, and within the limit
-	Skipped          Kind = "skipped"           // the reference itself was slow; nothing was compared
-	TooLong          Kind = "too-long"          // the interval was too long to compare
-	TimedOut         Kind = "timed-out"         // E12: no read-out was fast enough; no verdict
-	RemoteTimedOut   Kind = "remote-timed-out"  // E12: the other CPU did not answer in time; no verdict
-	NoReference      Kind = "no-reference"      // E12: there is no clock to compare with
-	Coarse           Kind = "coarse"            // forgive: slow reads, compared with a coarse limit, pair forgotten
-	CondemnedDelay   Kind = "condemned-delay"   // reading took too long
-	CondemnedSkew    Kind = "condemned-skew"    // the intervals differ
-	CondemnedCPUs    Kind = "condemned-cpus"    // E12: two CPUs read the clock out of order
-	AlreadyCondemned Kind = "already-condemned" // nothing is checked until the clock is unlinked
+	Undecided        Kind = iota // not yet: no verdict has it
+	Initialised                  // the saved pair was taken; nothing was compared
+	Agreed                       // compared, and within the limit
+	Skipped                      // the reference itself was slow; nothing was compared
+	TooLong                      // the interval was too long to compare
+	TimedOut                     // E12: no read-out was fast enough; no verdict
+	RemoteTimedOut               // E12: the other CPU did not answer in time; no verdict
+	NoReference                  // E12: there is no clock to compare with
+	Coarse                       // the forgiving design: slow reads, compared with a coarse limit, pair forgotten
+	CondemnedDelay               // reading took too long
+	CondemnedSkew                // the intervals differ
+	CondemnedCPUs                // E12: two CPUs read the clock out of order
+	AlreadyCondemned             // nothing is checked until the clock is unlinked
 )
+
+var kindNames = [...]string{"undecided", "initialised", "agreed", "skipped", "too-long", "timed-out", "remote-timed-out", "no-reference",
+	"coarse", "condemned-delay", "condemned-skew", "condemned-cpus", "already-condemned"}
+
+// String returns the name of the kind, such as condemned-delay.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// MarshalText writes the name of the kind.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads the name of a kind.
+func (k *Kind) UnmarshalText(b []byte) error {
+	for i, name := range kindNames {
+		if string(b) == name {
+			*k = Kind(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("verdict kind %q: want one of %v", b, kindNames)
+}
 
 // Condemns reports whether the kernel marks the clock unstable for it.
 func (k Kind) Condemns() bool {

@@ -9,8 +9,9 @@ func (w *Watchdog) shared(s *State, t Tick, m Machine, reset int, out []Verdict)
 	s.Shared = now
 	for i := range w.setup.Watched {
 		c, cs := &w.setup.Watched[i], &s.Clocks[i]
-		out = append(out, Verdict{Clock: i, Attempts: 1, Allowed: 1})
+		out = grow(out)
 		v := &out[len(out)-1]
+		v.Clock, v.Attempts, v.Allowed = i, 1, 1
 		if cs.Unstable {
 			*v = Verdict{Clock: i, Kind: AlreadyCondemned}
 			continue
@@ -42,8 +43,9 @@ func (w *Watchdog) walk(s *State, t Tick, m Machine, reset int, out []Verdict) (
 	allowed := w.profile.Attempts(t.Online.Count(), w.setup.Retries)
 	for i := range w.setup.Watched {
 		c, cs := &w.setup.Watched[i], &s.Clocks[i]
-		out = append(out, Verdict{Clock: i, Allowed: allowed})
+		out = grow(out)
 		v := &out[len(out)-1]
+		v.Clock, v.Allowed = i, allowed
 		if cs.Unstable {
 			v.Kind = AlreadyCondemned
 			continue

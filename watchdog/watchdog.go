@@ -91,6 +91,17 @@ func (w *Watchdog) Step(s *State, t Tick, m Machine, out []Verdict) []Verdict {
 	return out
 }
 
+// grow appends an empty verdict without building it elsewhere first.
+func grow(out []Verdict) []Verdict {
+	n := len(out)
+	if n == cap(out) {
+		return append(out, Verdict{})
+	}
+	out = out[:n+1]
+	out[n] = Verdict{}
+	return out
+}
+
 // pace is what a walk over the watched clocks does to the timer.
 type pace struct {
 	fromNow bool              // the next interval counts from now, without catching up
