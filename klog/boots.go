@@ -1,6 +1,10 @@
 package klog
 
-import "github.com/cswatch/cswatch/event"
+import (
+	"slices"
+
+	"github.com/cswatch/cswatch/event"
+)
 
 // boots numbers the boots of one input, from 1.
 //
@@ -78,66 +82,76 @@ func (b *boots) doubt(*Record) string {
 // copies finds the second copy of a line: logs often hold the console's and the
 // journal's. It remembers a bounded number of lines.
 type copies struct {
-	pairs map[string]map[string]int // text -> container -> how often
-	exact map[exactKey]bool
-	texts []string // recent texts, for copies that were cut
-	boot  int      // that pairs and texts are of: every boot says the same things
+	lines map[string][]sighting // by text
+	texts []string              // recent texts, for copies that were cut
+	boot  int                   // that all of it is of: every boot says the same things
+	count int                   // of sightings
 }
 
-type exactKey struct {
-	boot   int
-	format string
-	printk int64
-	text   string
+// sighting is one line, and in which containers it was seen.
+type sighting struct {
+	printk  event.Opt[int64]
+	formats []string
 }
 
-const maxCopies = 4096
+const (
+	maxCopies = 4096
+	maxSame   = 64 // sightings of one text
+	maxCut    = 64 // recent texts that a cut copy is compared with
+)
 
-func newCopies() copies {
-	return copies{pairs: map[string]map[string]int{}, exact: map[exactKey]bool{}}
+func newCopies() copies { return copies{lines: map[string][]sighting{}} }
+
+// forget makes room, or begins another boot.
+func (c *copies) forget() {
+	clear(c.lines)
+	c.texts, c.count = c.texts[:0], 0
 }
 
-// seen reports whether the event's line was read before, and remembers it.
+// seen reports whether the event's line was read before, and remembers it. The
+// copy is in another container, or is the same line with the same stamp in the
+// same one. Where both carry the kernel's stamp, the stamps must be equal: the
+// same words at another time are another event.
 func (c *copies) seen(e *event.Event) bool {
-	if len(c.pairs) >= maxCopies || len(c.exact) >= maxCopies {
-		c.texts = c.texts[:0]
-		clear(c.pairs)
-		clear(c.exact)
-	}
-	if e.Source.Boot != c.boot {
+	if e.Source.Boot != c.boot || c.count >= maxCopies {
 		c.boot = e.Source.Boot
-		clear(c.pairs)
-		c.texts = c.texts[:0]
+		c.forget()
 	}
-	text, format := e.Text, e.Source.Format
-	if t, ok := e.Time.PrintkNS.Get(); ok && e.Kind != event.Version {
-		key := exactKey{e.Source.Boot, format, t, text}
-		if c.exact[key] {
-			return true
-		}
-		c.exact[key] = true
-	}
-	if e.Cut {
+	text, format, printk := e.Text, e.Source.Format, e.Time.PrintkNS
+	if e.Cut && len(text) >= 20 {
 		for _, t := range c.texts {
-			if len(t) > len(text) && len(text) >= 20 && t[:len(text)] == text && c.pairs[t][format] == 0 {
+			if len(t) > len(text) && t[:len(text)] == text && !slices.Contains(c.lines[t][0].formats, format) {
 				return true
 			}
 		}
 	}
-	counts := c.pairs[text]
-	if counts == nil {
-		counts = map[string]int{}
-		c.pairs[text] = counts
-		if len(c.texts) == 64 {
+	for i := range c.lines[text] {
+		s := &c.lines[text][i]
+		known := s.printk.Known && printk.Known
+		switch {
+		case known && s.printk != printk:
+		case !slices.Contains(s.formats, format):
+			s.formats = append(s.formats, format)
+			if !s.printk.Known {
+				s.printk = printk
+			}
+			return true
+		case known && e.Kind != event.Version:
+			return true
+		}
+	}
+	if c.lines[text] == nil {
+		if len(c.texts) == maxCut {
 			c.texts = append(c.texts[:0], c.texts[1:]...)
 		}
 		c.texts = append(c.texts, text)
 	}
-	counts[format]++
-	for other, n := range counts {
-		if other != format && n >= counts[format] {
-			return true
-		}
+	known := c.lines[text]
+	if len(known) == maxSame {
+		known = append(known[:0], known[1:]...)
+	} else {
+		c.count++
 	}
+	c.lines[text] = append(known, sighting{printk, []string{format}})
 	return false
 }

@@ -61,7 +61,7 @@ func clocksourceMessages() []message {
 		{kind: event.RemoteTimedOut, prefix: cs, text: "Watchdog remote CPU {cpu} read| timed out", level: info, life: "7.1-"},
 
 		// Up to 4.0.
-		{kind: event.DeltaVerdict, text: "Clocksource {cs} unstable (delta = |{skew} ns)", level: warn, life: "-4.0"},
+		{kind: event.DeltaVerdict, text: "Clocksource {cs} unstable| (delta = {skew} ns)", level: warn, life: "-4.0"},
 
 		// The framework.
 		{kind: event.Registered, prefix: cs, text: "{cs}: mask: |{xmask} max_cycles: {xcycles}, max_idle_ns: {maxidle} ns", level: info, life: "4.2-"},

@@ -7,7 +7,7 @@ func tscMessages() []message {
 	const tsc = "tsc: "
 	const bug = "[Firmware Bug]: "
 	return []message{
-		{kind: event.TSCUnstable, prefix: tsc, text: "Marking TSC unstable due to |{rest}", level: info, life: "2.6.2x-"},
+		{kind: event.TSCUnstable, prefix: tsc, text: "Marking TSC unstable| due to {rest}", level: info, life: "2.6.2x-"},
 		{kind: event.TSCUnstable, prefix: tsc, text: "Marking TSC unstable due to: |{rest}", reads: variant, life: "2.6.1x"},
 		{kind: event.TSCBrokenBIOS, text: "TSC found unstable after boot,| most likely due to broken BIOS. Use 'tsc=unstable'.", level: warn, life: "4.13-"},
 		{kind: event.SchedUnstable, prefix: "sched_clock: ", text: "Marking unstable (|{a}, {b})<-({c}, {d})", level: info, life: "4.13-"},

@@ -238,6 +238,19 @@ func LatencyCanCondemn(candidates []Candidate, f TSCFacts) (machine.Answer, stri
 	if watched == machine.No {
 		return machine.No, "the TSC is not watched: " + why
 	}
+	answer, era := LatencyIfWatched(candidates)
+	switch {
+	case answer != machine.Yes:
+		return answer, era
+	case watched == machine.Unknown:
+		return machine.Unknown, era + ", but whether the TSC is watched is not known: " + why
+	}
+	return machine.Yes, era + ", and the TSC is watched: " + why
+}
+
+// LatencyIfWatched tells whether slow reads alone can condemn a clock that is
+// watched, which is a matter of the era alone.
+func LatencyIfWatched(candidates []Candidate) (machine.Answer, string) {
 	if len(candidates) == 0 {
 		return machine.Unknown, "the era of the kernel is not known"
 	}
@@ -255,8 +268,6 @@ func LatencyCanCondemn(candidates []Candidate, f TSCFacts) (machine.Answer, stri
 		return machine.No, "no verdict for latency alone in era " + strings.Join(no, ", ")
 	case len(no) > 0:
 		return machine.Unknown, fmt.Sprintf("era %s condemns for latency, era %s does not, and the kernel may have either", strings.Join(yes, ", "), strings.Join(no, ", "))
-	case watched == machine.Unknown:
-		return machine.Unknown, "era " + strings.Join(yes, ", ") + " condemns for latency, but whether the TSC is watched is not known: " + why
 	}
-	return machine.Yes, "era " + strings.Join(yes, ", ") + " condemns for latency, and the TSC is watched: " + why
+	return machine.Yes, "era " + strings.Join(yes, ", ") + " condemns for latency"
 }

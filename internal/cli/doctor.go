@@ -102,7 +102,7 @@ func (d *doctorFlags) examine(ctx context.Context, env *Env) (all []*doctor.Diag
 		if err != nil {
 			problems = append(problems, err)
 			if ev.Snapshot == nil && ev.LogLines == 0 {
-				return
+				return // nothing at all was read
 			}
 		}
 		ev.Inputs.Ignore, ev.Inputs.Expect, ev.Inputs.FailOn = d.ignore, d.expect, d.failOn.String()

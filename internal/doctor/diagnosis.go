@@ -161,8 +161,11 @@ type Evidence struct {
 	LeftOut  map[event.Kind]int // events beyond what was kept
 	LogLines int64
 	Foreign  int
-	Cost     *machine.Cost // nil: not measured
-	Inputs   Inputs
+	// Incomplete is what could not be read, or not to its end: what is in it
+	// could change the answer, so that nothing found is not "ok".
+	Incomplete []machine.Unreadable
+	Cost       *machine.Cost // nil: not measured
+	Inputs     Inputs
 
 	// qemu is what the arithmetic of the log betrays: a HPET that can only be QEMU's.
 	qemu string

@@ -34,8 +34,10 @@ func Examine(ev Evidence) Diagnosis {
 	x.identify()
 	x.causesOfIncidents()
 	x.causesOfLog()
+	x.fallen()
 	x.slowDefault()
 	x.optionsOfLog()
+	x.unread()
 	x.trust = trust(&ev, x.incidents, x.final, x.arch)
 	if s := ev.Snapshot; s != nil {
 		if s.Clocksource.Current != "" {
@@ -52,8 +54,10 @@ func Examine(ev Evidence) Diagnosis {
 		Missing: []Missing{}, Advice: []Advice{}, Decisions: []Decision{},
 	}
 	if s := ev.Snapshot; s != nil {
-		d.CurrentClock, d.Host, d.Available, d.Unreadable = s.Clocksource.Current, s.Host, s.Clocksource.Available, s.Unreadable
+		d.CurrentClock, d.Host, d.Available = s.Clocksource.Current, s.Host, s.Clocksource.Available
+		d.Unreadable = append(d.Unreadable, s.Unreadable...)
 	}
+	d.Unreadable = append(d.Unreadable, ev.Incomplete...)
 	d.Decisions, d.DecisionsLeftOut, d.Since = x.decisions()
 	for _, id := range x.missing {
 		d.Missing = append(d.Missing, Missing{ID: id, HowToGet: howToGet(id)})
@@ -164,6 +168,9 @@ func (x *examination) observed() {
 			x.kernel.LatencyCanCondemn, x.kernel.LatencyWhy = machine.Yes, "the log shows that it did"
 		}
 		x.kernel.TSCWatched, x.kernel.TSCWatchedWhy = machine.Yes, "the log shows that it did"
+		if x.kernel.LatencyCanCondemn == machine.Unknown {
+			x.kernel.LatencyCanCondemn, x.kernel.LatencyWhy = watchdog.LatencyIfWatched(x.eras)
+		}
 	}
 }
 
@@ -258,6 +265,9 @@ func (x *examination) status() Status {
 			s = StatusWarning
 		}
 	}
+	if s == StatusOK && len(x.ev.Incomplete) > 0 {
+		return StatusUnknown
+	}
 	if s == StatusOK && len(x.ev.Events) == 0 && (x.ev.Snapshot == nil || x.ev.Snapshot.Clocksource.Current == "") {
 		return StatusUnknown
 	}
@@ -331,6 +341,8 @@ func (x *examination) summary(d *Diagnosis) string {
 		}
 	}
 	switch {
+	case d.Status == StatusUnknown && len(x.ev.Incomplete) > 0:
+		return "what could be read accuses no clock, but not everything could be read" + using(clock)
 	case d.Status == StatusUnknown:
 		return "nothing here tells about a clock"
 	case x.verdict == Bad:

@@ -209,6 +209,43 @@ func (x *examination) recalibrated(differs []event.Event) {
 	x.verdict = Bad
 }
 
+// unread tells of logs that could not be read to their end.
+func (x *examination) unread() {
+	for _, u := range x.ev.Incomplete {
+		x.findAs(Info, "evidence-unreadable", "not everything could be read: what is missing may hold the verdict", Proof{Source: u.What, Text: u.Reason})
+		x.lack("kernel-log")
+	}
+}
+
+// fallen finds the trace of a verdict whose own lines are missing: the kernel
+// left the TSC for a slow clock, in the same boot or long after it began.
+func (x *examination) fallen() {
+	if x.verdict != None {
+		return
+	}
+	fromTSC := false
+	for i := range x.ev.Events {
+		e := &x.ev.Events[i]
+		if e.Kind != event.Switched || e.Source.Duplicate || e.Source.Boot != x.lastFacts.boot {
+			continue
+		}
+		t, stamped := e.Time.PrintkNS.Get()
+		late := stamped && t > 60_000_000_000
+		if slowDevice(e.Clocksource) && e.Clocksource == x.final && (fromTSC || late) {
+			x.find("cause-unknown", "the kernel went over to "+e.Clocksource+", as it does after a verdict; the lines that say why are not in this log, or somebody chose that clock by hand", proofOf([]event.Event{*e})...)
+			x.verdict = Undecided
+			x.lack("verdict-line", "earlier-lines", "reference-line")
+			return
+		}
+		fromTSC = isTSC(e.Clocksource)
+	}
+}
+
+// slowDevice names the clocks to which a kernel falls back.
+func slowDevice(clock string) bool {
+	return clock == "hpet" || clock == "acpi_pm" || clock == "pit" || clock == "jiffies" || clock == "refined-jiffies"
+}
+
 // slowDefault finds a boot that chose a slow clock without any accusation.
 func (x *examination) slowDefault() {
 	slow := map[string]bool{"xen": true, "hpet": true, "acpi_pm": true, "jiffies": true, "pit": true, "refined-jiffies": true}

@@ -48,22 +48,33 @@ func (l *log) into(ev *doctor.Evidence) {
 func FromLogs(names []string, stdin io.Reader) (doctor.Evidence, error) {
 	var l log
 	var problems []error
-	for _, name := range names {
-		problems = append(problems, readLog(&l, name, stdin))
-	}
 	ev := doctor.Evidence{Inputs: doctor.Inputs{Logs: names}}
+	for _, name := range names {
+		problems = append(problems, readLog(&l, &ev, name, stdin))
+	}
 	l.into(&ev)
 	return ev, errors.Join(problems...)
 }
 
-func readLog(l *log, name string, stdin io.Reader) error {
+// incomplete notes that something could not be read to its end.
+func incomplete(ev *doctor.Evidence, what string, err error, howTo string) {
+	ev.Incomplete = append(ev.Incomplete, machine.Unreadable{What: what, Reason: oneLine(err), HowTo: howTo})
+}
+
+// oneLine is the text of an error that joins several.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+func readLog(l *log, ev *doctor.Evidence, name string, stdin io.Reader) error {
 	opened, err := kmsg.Config{Stdin: stdin}.OpenLog(name)
 	if err != nil {
+		incomplete(ev, name, err, "give the log in a form that can be read")
 		return err
 	}
 	defer opened.Close()
 	if err := l.read(opened, name); err != nil {
-		return fmt.Errorf("read log %s to its end: %w", name, err)
+		err = fmt.Errorf("read log %s to its end: %w", name, err)
+		incomplete(ev, name, err, "get the whole file again")
+		return err
 	}
 	return nil
 }
@@ -74,7 +85,7 @@ func FromRoot(path string) (doctor.Evidence, error) {
 }
 
 // fromRoot reads a root, and then whatever more reads.
-func fromRoot(path string, more func(*log) error) (doctor.Evidence, error) {
+func fromRoot(path string, more func(*log, *doctor.Evidence) error) (doctor.Evidence, error) {
 	root, err := host.OpenRoot(path)
 	if err != nil {
 		return doctor.Evidence{}, err
@@ -90,11 +101,11 @@ func fromRoot(path string, more func(*log) error) (doctor.Evidence, error) {
 	// The best log comes first in the list and last here: its lines then stand in the last boot.
 	for i := len(names) - 1; i >= 0; i-- {
 		if err := readRootLog(&l, root, names[i]); err != nil {
-			snapshot.Unreadable = append(snapshot.Unreadable, machine.Unreadable{What: names[i], Reason: err.Error(), HowTo: "cswatch doctor --log FILE with the log alone"})
+			incomplete(&ev, names[i], err, "cswatch doctor --log FILE with the log alone")
 		}
 	}
 	if more != nil {
-		err = more(&l)
+		err = more(&l, &ev)
 	} else if len(names) == 0 && snapshot.Kind != machine.KindLive {
 		snapshot.Unreadable = append(snapshot.Unreadable, machine.Unreadable{What: "kernel log", Reason: "no log is in " + path, HowTo: "cswatch doctor --root " + path + " --log FILE"})
 	}
@@ -146,11 +157,11 @@ func (m Machine) Gather(ctx context.Context) (doctor.Evidence, error) {
 	buffer, err := m.Kmsg.ReadBuffer(ctx)
 	switch {
 	case err != nil:
-		lacks("kernel log", strings.ReplaceAll(err.Error(), "\n", "; "), "run as root, or: sudo dmesg > dmesg.txt; cswatch doctor --log dmesg.txt")
+		lacks("kernel log", oneLine(err), "run as root, or: sudo dmesg > dmesg.txt; cswatch doctor --log dmesg.txt")
 	default:
 		err = l.read(buffer, buffer.Source)
 		if err != nil {
-			lacks("kernel log", fmt.Sprintf("read to its end: %v", err), "run again")
+			incomplete(&ev, buffer.Source, err, "run again")
 		} else if note := buffer.Note(); note != "" {
 			lacks("the beginning of the kernel log", note, "journalctl -k -b -o json > boot.log; cswatch doctor --log boot.log")
 		}
@@ -168,10 +179,10 @@ func (m Machine) Gather(ctx context.Context) (doctor.Evidence, error) {
 
 // FromRootAndLogs reads a root's snapshot and its logs, and then more logs of the same machine.
 func FromRootAndLogs(path string, names []string, stdin io.Reader) (doctor.Evidence, error) {
-	return fromRoot(path, func(l *log) error {
+	return fromRoot(path, func(l *log, ev *doctor.Evidence) error {
 		var problems []error
 		for _, name := range names {
-			problems = append(problems, readLog(l, name, stdin))
+			problems = append(problems, readLog(l, ev, name, stdin))
 		}
 		return errors.Join(problems...)
 	})

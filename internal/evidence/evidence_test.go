@@ -1,7 +1,10 @@
 package evidence
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,6 +73,26 @@ func TestWhatWasReadBeforeAnErrorIsKept(t *testing.T) {
 	}
 	if countOf(ev, event.DelayVerdict) != 1 {
 		t.Error("the verdict of the first log is lost")
+	}
+}
+
+func TestALogThatEndsEarlyLeavesNoRoomForOK(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	for i := range 5000 {
+		fmt.Fprintf(z, "[%5d.000000] usb 1-1: new device number %d\n[%5d.500000] clocksource: Switched to clocksource tsc\n", i, i*i, i)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(files(t, map[string]string{"cut.gz": packed.String()[:packed.Len()/2]}), "cut.gz")
+	ev, err := FromLogs([]string{name}, nil)
+	if err == nil {
+		t.Fatal("a log that was cut off gives no error")
+	}
+	d := doctor.Examine(ev)
+	if d.Status != doctor.StatusUnknown || d.FinalClock != "tsc" || len(d.Unreadable) != 1 {
+		t.Errorf("status %s, clock %q, unreadable %+v: want unknown, tsc and the log", d.Status, d.FinalClock, d.Unreadable)
 	}
 }
 
