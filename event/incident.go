@@ -34,6 +34,22 @@ type Interval struct {
 	Now  Opt[Hex]   `json:"now,omitzero"`
 	Last Opt[Hex]   `json:"last,omitzero"`
 	Mask Opt[Hex]   `json:"mask,omitzero"`
+	// CutNS says that the line ended behind NS: the number itself may have lost digits.
+	CutNS bool `json:"cut_ns,omitzero"`
+}
+
+// knownMask is the mask of a clock that always has the same, 0 for others. A
+// printed mask may be cut, and a cut one would change the difference.
+func knownMask(clock string) Hex {
+	switch clock {
+	case "acpi_pm":
+		return 1<<24 - 1
+	case "hpet":
+		return 1<<32 - 1
+	case "tsc", "tsc-early", "kvm-clock":
+		return 1<<64 - 1
+	}
+	return 0
 }
 
 // Seen reports whether any line told of the interval.
@@ -229,7 +245,10 @@ func (c *collector) skewLine(e *Event) {
 	} else {
 		in.keep(e)
 	}
-	interval := Interval{NS: e.IntervalNS, Now: e.Now, Last: e.Last, Mask: e.Mask}
+	interval := Interval{NS: e.IntervalNS, Now: e.Now, Last: e.Last, Mask: e.Mask, CutNS: e.Cut && e.IntervalNS.Known && !e.Now.Known}
+	if mask := knownMask(e.Reference + e.Clocksource); mask != 0 && e.Now.Known {
+		interval.Mask = Some(mask)
+	}
 	switch e.Kind {
 	case ReferenceInterval:
 		in.Reference, in.ReferenceInterval = e.Reference, interval

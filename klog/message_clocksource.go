@@ -21,7 +21,7 @@ func clocksourceMessages() []message {
 		{kind: event.ReferenceInterval, text: "'{ref}' wd_{_} |{now} wd_{_} {last} mask: {*}", reads: variant, life: "typed by hand"},
 		{kind: event.WatchedInterval, text: "'{cs}' cs_nsec: |{ns} cs_{_} {now} cs_{_} {last} mask: {*}", reads: variant, life: "typed by hand"},
 		{kind: event.WatchedInterval, text: "'{cs}' cs_{_} |{now} cs_{_} {last} mask: {*}", reads: variant, life: "typed by hand"},
-		{kind: event.SkewAmount, prefix: cs, text: indent + "Clocksource '{cs}' skewed {skew} ns| ({skewms} ms) over watchdog '{ref}' interval of {refns} ns ({refms} ms)", level: warn, life: "6.3-7.0"},
+		{kind: event.SkewAmount, prefix: cs, text: indent + "Clocksource '{cs}' skewed| {skew} ns ({skewms} ms) over watchdog '{ref}' interval of {refns} ns ({refms} ms)", level: warn, life: "6.3-7.0"},
 		{kind: event.CurrentClock, prefix: cs, text: indent + "'{cur}' (not '{cs}') is current| clocksource.", level: warn, life: "5.14-7.0"},
 		{kind: event.CurrentClock, prefix: cs, text: indent + "'{cs}' is current| clocksource.", level: warn, life: "5.14-7.0", detail: "same"},
 		{kind: event.CurrentClock, prefix: cs, text: indent + "No current| clocksource.", level: warn, life: "5.14-7.0", detail: "none"},
@@ -39,7 +39,7 @@ func clocksourceMessages() []message {
 		{kind: event.TestSkipped, prefix: cs, text: "wd-{cs}-wd read-back delay of {delay}ns, clock-skew| test skipped!", level: info, life: "5.17-7.0"},
 		{kind: event.CoarseCheck, prefix: cs, text: on + "{ref} {retries} consecutive coarse-grained| reads", reads: variant, life: "never merged"},
 		{kind: event.MaxSkewRaised, prefix: cs, text: on + "watchdog_max_skew increased to |{limit}ns", reads: variant, life: "never merged"},
-		{kind: event.LongInterval, prefix: cs, text: "Long readout interval, skipping watchdog check: |cs_nsec: {ns} wd_nsec: {refns}", level: warn, life: "6.8-7.0, 6.6.15, 6.1.78, 5.10.210"},
+		{kind: event.LongInterval, prefix: cs, text: "Long readout interval, skipping| watchdog check: cs_nsec: {ns} wd_nsec: {refns}", level: warn, life: "6.8-7.0, 6.6.15, 6.1.78, 5.10.210"},
 		{kind: event.ProbableStall, prefix: cs, text: "Watchdog clocksource '{ref}' advanced| only {refns} ns during {_} time interval, (probable CPU overutilization) skipping watchdog check.", reads: variant, life: "proposed 2022"},
 		{kind: event.ProbableStall, prefix: cs, text: "Watchdog clocksource '{ref}' advanced an| excessive {refns} ns during {_} time interval, (probable CPU overutilization) skipping watchdog check.", reads: variant, life: "proposed 2022"},
 

@@ -148,6 +148,24 @@ func half(s string) bool {
 	return begins
 }
 
+// completed returns the one known reason that s is the beginning of, "" if s is
+// whole, too short to tell, or the beginning of several.
+func completed(s string) string {
+	whole := ""
+	for _, r := range reasons {
+		switch {
+		case s == r:
+			return ""
+		case len(s) < 5 || !strings.HasPrefix(r, s):
+		case whole != "" && !strings.HasPrefix(r, whole):
+			return ""
+		case whole == "":
+			whole = r
+		}
+	}
+	return whole
+}
+
 // appendFree adds a bare line to a message that ends in free text.
 func (p *parser) appendFree(more string) bool {
 	h := &p.held

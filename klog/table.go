@@ -150,6 +150,11 @@ func (t *table) try(best *found, s string, begun int) {
 	}
 }
 
+// endsInNumber reports that the text ends with the last captured field.
+func (f *found) endsInNumber() bool {
+	return f.m.count > 0 && f.m.captures[f.m.count-1].end == len(f.text)
+}
+
 // fill writes what the row says into the event.
 func (f *found) fill(e *event.Event) {
 	e.Kind = f.row.kind
@@ -157,6 +162,15 @@ func (f *found) fill(e *event.Event) {
 	e.Cut = f.m.outcome == cut || !numbersFit
 	if f.row.detail != "" && e.Detail == "" {
 		e.Detail = f.row.detail
+	}
+	if e.Cut && f.endsInNumber() {
+		// "(delta = -8589964" and "skewed 4369": digits may be missing.
+		switch e.Kind {
+		case event.DeltaVerdict, event.SkewAmount:
+			e.SkewNS = event.Opt[int64]{}
+		case event.DelayVerdict:
+			e.DelayNS = event.Opt[int64]{}
+		}
 	}
 	switch e.Kind {
 	case event.CurrentClock:
@@ -169,5 +183,8 @@ func (f *found) fill(e *event.Event) {
 	case event.TSCUnstable:
 		e.Clocksource = "tsc"
 		e.Detail = strings.TrimRight(strings.TrimLeft(e.Detail, ": "), ". ")
+		if whole := completed(e.Detail); whole != "" {
+			e.Detail, e.Cut = whole, true
+		}
 	}
 }

@@ -39,7 +39,7 @@ var (
 	// The distributions that write the upstream release into uname -v. An epoch
 	// may come first; a compiler's version stands behind a parenthesis.
 	distroVersion = regexp.MustCompile(`(?:^|[^(\w])(Debian|Kali|Parrot|PMX|PVE) (?:\d+:)?(\d+\.\d+(?:\.\d+)?(?:-rc\d+)?)`)
-	ubuntuTail    = regexp.MustCompile(`\(Ubuntu \S+ (\d+\.\d+\.\d+)\)`)
+	ubuntuTail    = regexp.MustCompile(`\(Ubuntu \S+ (\d+\.\d+\.\d+)\)\s*$`)
 	linuxVersion  = regexp.MustCompile(`Linux version (\S+)`)
 	packageNumber = regexp.MustCompile(`\d+\.\d+\.\d+[^\s]*`)
 )

@@ -265,9 +265,17 @@ func LatencyIfWatched(candidates []Candidate) (machine.Answer, string) {
 	}
 	switch {
 	case len(yes) == 0:
-		return machine.No, "no verdict for latency alone in era " + strings.Join(no, ", ")
+		return machine.No, "no verdict for latency alone in " + few(no)
 	case len(no) > 0:
-		return machine.Unknown, fmt.Sprintf("era %s condemns for latency, era %s does not, and the kernel may have either", strings.Join(yes, ", "), strings.Join(no, ", "))
+		return machine.Unknown, fmt.Sprintf("verdicts for latency alone in %s, none in %s, and the kernel may have either", few(yes), few(no))
 	}
-	return machine.Yes, "era " + strings.Join(yes, ", ") + " condemns for latency"
+	return machine.Yes, "verdicts for latency alone in " + few(yes)
+}
+
+// few names eras, as long as they are few.
+func few(eras []string) string {
+	if len(eras) > 4 {
+		return fmt.Sprintf("the %d eras that it may have", len(eras))
+	}
+	return "era " + strings.Join(eras, ", ")
 }

@@ -85,12 +85,12 @@ func TestLatencyCanCondemn(t *testing.T) {
 		want  machine.Answer
 		why   string
 	}{
-		{"E5 and watched", Identity{Release: "5.15"}, watched, machine.Yes, "E5 condemns"},
+		{"E5 and watched", Identity{Release: "5.15"}, watched, machine.Yes, "latency alone in era E5, and"},
 		{"E4 and watched", Identity{Release: "5.10.49"}, watched, machine.No, "era E4"},
 		{"E12 and watched", Identity{Release: "7.3.4"}, watched, machine.No, "era E12"},
 		{"E11 and exempt", Identity{Release: "7.0"}, exempt, machine.No, "not watched"},
 		{"7.1 may still be E11", Identity{Release: "7.1"}, watched, machine.Unknown, "may have either"},
-		{"several eras that all condemn", Identity{Release: "6.1.0-57-amd64"}, watched, machine.Yes, "LTS-6.1.192 condemns"},
+		{"several eras that all condemn", Identity{Release: "6.1.0-57-amd64"}, watched, machine.Yes, "LTS-6.1.192, and"},
 		{"the hidden release of Debian does not matter for the exemption", Identity{Release: "6.1.0-57-amd64"}, exempt, machine.No, "not watched"},
 		{"RHEL 8 may be of either kind", Identity{Release: "4.18.0-553.el8_10.x86_64"}, watched, machine.Unknown, "may have either"},
 		{"RHEL 9, whose exemption is not known", Identity{Release: "5.14.0-427.el9.x86_64"}, exempt, machine.Unknown, "not known"},

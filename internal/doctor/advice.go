@@ -49,7 +49,7 @@ func (x *examination) adviceFor(id string) []string {
 	condemned := x.lastCondemned()
 	switch id {
 	case "reference-read-delay":
-		if !condemned {
+		if !condemned || x.verdict == Bad {
 			return nil
 		}
 		if x.verdict == Undecided {
@@ -86,7 +86,12 @@ func (x *examination) adviceFor(id string) []string {
 	case "stall-2-6-32":
 		return []string{"find-the-stall"}
 	case "hpet-pc10":
-		if !condemned {
+		switch {
+		case x.lastFacts.hpetForced:
+			return []string{"remove-option"}
+		case x.lastFacts.hpetOff:
+			return nil // the kernel has turned it off
+		case !condemned:
 			return []string{"nothing"}
 		}
 		return []string{"upgrade-kernel", "hpet-disable", "capture-full-log"}
@@ -155,6 +160,9 @@ func (x *examination) adviceFor(id string) []string {
 		}
 		return []string{"ask-host"}
 	case "verdict-without-effect":
+		if !guest {
+			return nil
+		}
 		return []string{"ask-host"}
 	case "option-hides-fault":
 		return []string{"remove-option"}
@@ -242,7 +250,7 @@ func (x *examination) harmless(id string) bool {
 		return !bad && x.verdict != Undecided && x.trust != TrustNo
 	case "hpet-disable":
 		// A machine whose HPET lost time is helped even where the TSC is not proved good.
-		return !bad && (x.verdict == Good || x.has("hpet-pc10"))
+		return !bad && !x.lastFacts.hpetOff && (x.verdict == Good || x.has("hpet-pc10"))
 	case "tsc-unstable-parameter":
 		return false // the kernel's own text proposes it; it only makes the loss permanent
 	case "firmware-update", "power-cycle":

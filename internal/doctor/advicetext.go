@@ -58,6 +58,9 @@ func (x *examination) suspectOption() string {
 	if x.lastFacts.forcedHz > 0 {
 		return "tsc_early_khz"
 	}
+	if x.lastFacts.hpetForced {
+		return "hpet=force"
+	}
 	return optionOff(x.lastFacts.cmdline)
 }
 

@@ -152,6 +152,9 @@ func (x *examination) identify() {
 	x.observed()
 }
 
+// observedWhy is the reason of what the log itself shows.
+const observedWhy = "the log shows that it did"
+
 // observed lets what the watchdog did in this boot stand above what rules say
 // that it may do.
 func (x *examination) observed() {
@@ -165,10 +168,10 @@ func (x *examination) observed() {
 		case event.IncidentSync, event.IncidentByReason, event.IncidentOverride:
 			continue // not the watchdog's
 		case event.IncidentDelay:
-			x.kernel.LatencyCanCondemn, x.kernel.LatencyWhy = machine.Yes, "the log shows that it did"
+			x.kernel.LatencyCanCondemn, x.kernel.LatencyWhy = machine.Yes, observedWhy
 		}
-		x.kernel.TSCWatched, x.kernel.TSCWatchedWhy = machine.Yes, "the log shows that it did"
-		if x.kernel.LatencyCanCondemn == machine.Unknown {
+		x.kernel.TSCWatched, x.kernel.TSCWatchedWhy = machine.Yes, observedWhy
+		if x.kernel.LatencyWhy != observedWhy {
 			x.kernel.LatencyCanCondemn, x.kernel.LatencyWhy = watchdog.LatencyIfWatched(x.eras)
 		}
 	}
@@ -346,7 +349,7 @@ func (x *examination) summary(d *Diagnosis) string {
 	case d.Status == StatusUnknown:
 		return "nothing here tells about a clock"
 	case x.verdict == Bad:
-		return "the kernel was right: the TSC is not to be trusted (" + main + ")" + using(clock)
+		return "the kernel was right: the TSC is not to be trusted (" + x.convicts(main) + ")" + using(clock)
 	case x.verdict == Good && x.trust == TrustNo && x.lastCondemned():
 		return "the kernel gave up a TSC that the evidence clears (" + x.firstCause() + ")" + using(clock)
 	case x.verdict == Undecided && x.lastCondemned():
@@ -363,6 +366,19 @@ func (x *examination) summary(d *Diagnosis) string {
 		return clock + " is in use and nothing speaks against it"
 	}
 	return "no accusation against a clock"
+}
+
+// convicts is the cause of the incident that convicts the TSC, or another one where no incident does.
+func (x *examination) convicts(other string) string {
+	for i := range x.incidents {
+		if w := &x.incidents[i]; w.condemns() && w.judged.verdict == Bad && len(w.judged.causes) > 0 {
+			return w.judged.causes[0]
+		}
+	}
+	if x.has("tsc-frequency-wrong") {
+		return "tsc-frequency-wrong"
+	}
+	return other
 }
 
 func (x *examination) summaryOf(id string) string {

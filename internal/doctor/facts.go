@@ -32,6 +32,9 @@ type facts struct {
 	stalls  []event.Event // stalls, hardware errors, driver faults
 	sleeps  []event.Event // suspend, resume, hot plug
 	refined bool
+	// hpetOff says that the kernel turned the HPET off because it stops in deep
+	// sleep, hpetForced that an option kept it on all the same.
+	hpetOff, hpetForced bool
 	// forcedHz says that an option set the TSC's frequency by hand, and trueHz what the hardware was measured at, if known.
 	forcedHz, trueHz clocksource.Hz
 }
@@ -161,12 +164,28 @@ func (f *facts) bootLine(e *event.Event) {
 			f.jiffiesHz = jiffiesHz(e)
 		}
 	case event.FrequencyTool:
-		f.tools = append(f.tools, *e)
+		if writesClock(e.Text) {
+			f.tools = append(f.tools, *e)
+		}
+	case event.HPETPC10:
+		f.hpetForced = f.hpetForced || e.Detail == "forced on"
+		f.hpetOff = f.hpetOff || e.Detail != "forced on"
 	case event.Stall, event.HardwareError, event.DriverFault, event.CorrectedErr:
 		f.stalls = append(f.stalls, *e)
 	case event.SuspendEntry, event.SuspendExit, event.CPUsOnline, event.VMRestored:
 		f.sleeps = append(f.sleeps, *e)
 	}
+}
+
+// writesClock reports whether a tool's line can be about the clock. Of the many
+// MSRs that programs write only the TSC (0x10) and TSC_ADJUST (0x3b) count.
+func writesClock(text string) bool {
+	_, msr, ok := strings.Cut(text, "unrecognized MSR ")
+	if !ok {
+		return true
+	}
+	msr, _, _ = strings.Cut(msr, " ")
+	return msr == "0x10" || msr == "0x3b"
 }
 
 // qemuHPET is the rate of the HPET that QEMU emulates, 10 ns a cycle.
@@ -236,7 +255,7 @@ func virtualPlatform(dmi string) string {
 // time where both carry a kernel stamp. An event up to slack after it counts too:
 // the lines of two CPUs interleave.
 func before(events []event.Event, in *event.Incident, within, slack int64) []event.Event {
-	line := in.Events[0].Source.Line
+	first := in.Events[0].Source
 	t, stamped := in.Time.PrintkNS.Get()
 	var found []event.Event
 	for _, e := range events {
@@ -246,7 +265,7 @@ func before(events []event.Event, in *event.Incident, within, slack int64) []eve
 			if et <= t+slack && et >= t-within {
 				found = append(found, e)
 			}
-		case e.Source.Line < line:
+		case e.Source.File != first.File || e.Source.Line < first.Line:
 			found = append(found, e)
 		}
 	}

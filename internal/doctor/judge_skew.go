@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/cswatch/cswatch/event"
@@ -32,7 +33,7 @@ func (j *judgement) skew(in *event.Incident, f *facts, all []event.Incident) {
 		j.missing = []string{"watched-line"}
 		return
 	}
-	if j.secondReference(in) || j.wrapped(in) {
+	if j.secondReference(in) || j.writtenByTool(in, f) || j.wrapped(in) {
 		return
 	}
 	switch {
@@ -65,6 +66,21 @@ func (j *judgement) secondReference(in *event.Incident) bool {
 	return false
 }
 
+// writtenByTool uses the kernel's own line about a program that wrote the TSC just before.
+func (j *judgement) writtenByTool(in *event.Incident, f *facts) bool {
+	m := &j.m
+	if !m.watchedOK || !m.referenceOK || math.Abs(m.skew()) < 1e9 {
+		return false
+	}
+	for _, e := range before(f.tools, in, 300e9, 1e9) {
+		if strings.Contains(e.Text, "unrecognized MSR ") {
+			j.because(Bad, fmt.Sprintf("%s by the TSC, %s by %s, and a program wrote the TSC's register just before", duration(m.watched), duration(m.reference), orReference(in.Reference)), "tsc-written")
+			return true
+		}
+	}
+	return false
+}
+
 // intervals judges two known intervals.
 func (j *judgement) intervals(in *event.Incident, f *facts, all []event.Incident) {
 	m := &j.m
@@ -78,7 +94,7 @@ func (j *judgement) intervals(in *event.Incident, f *facts, all []event.Incident
 		}
 	case m.longer() > lateFrom && ppm < crystalPPM:
 		j.because(Good, text+"; the check came late, both clocks agree within what crystals differ, and the kernel's fixed limit in ns was the wrong measure", "late-watchdog")
-	case strings.HasSuffix(in.Reference, "jiffies"):
+	case strings.HasSuffix(in.Reference, "jiffies") && skew > 0:
 		j.because(Undecided, text+"; the reference counted timer ticks, and early in the boot ticks get lost", "boot-tsc-early-vs-jiffies")
 	case j.resumed(in, f):
 		verdict := Undecided
@@ -88,16 +104,27 @@ func (j *judgement) intervals(in *event.Incident, f *facts, all []event.Incident
 		j.because(verdict, text+"; the counters show that the machine came back from sleep shortly before", "resume")
 	case f.forcedHz > 0 && ppm > crystalPPM:
 		j.because(Bad, fmt.Sprintf("%s; tsc_early_khz on the command line sets the rate to %.3f MHz by hand", text, float64(f.forcedHz)/1e6), "tsc-frequency-wrong")
-	case repeated(in, f, all) && ppm > crystalPPM:
-		j.because(Bad, text+"; the same error at each check is a wrong rate", "tsc-frequency-wrong")
 	case math.Abs(skew) <= smallSkewNS && ppm < smallSkewPPM && m.longer() <= lateFrom:
 		j.smallSkew(in, f, text)
+		j.constantRate(in, f, all, text)
 	case bootStep(in, m):
 		j.because(Undecided, text+"; one step within seconds of the boot while the tick shows its nominal interval, as AMD laptops with a 14.318 MHz HPET do", "amd-boot-step")
 	case guestClock(in.Reference) || f.guest == machine.Yes:
 		j.inGuest(in, f, text)
 	default:
 		j.onHardware(in, f, text)
+		j.constantRate(in, f, all, text)
+	}
+}
+
+// constantRate turns an open question into a wrong rate, if another check of
+// the same clock in the same boot shows the same error. A cause that has been
+// recognised stands: two pauses and two boot steps look alike in ppm, too.
+func (j *judgement) constantRate(in *event.Incident, f *facts, all []event.Incident, text string) {
+	open := slices.Contains(j.causes, "cause-unknown") || slices.Contains(j.causes, "small-skew") && !slices.Contains(j.causes, "vcpu-preempted")
+	if j.verdict == Undecided && open && !slices.Contains(j.causes, "amd-boot-step") && math.Abs(j.m.ppm()) > crystalPPM && repeated(in, f, all) {
+		j.causes = nil
+		j.because(Bad, text+"; another check shows the same error: a wrong rate", "tsc-frequency-wrong")
 	}
 }
 
@@ -151,6 +178,8 @@ func (j *judgement) inGuest(in *event.Incident, f *facts, text string) {
 		j.because(Bad, text+"; the early TSC runs slow against a reference that shows the nominal interval", "tsc-frequency-wrong", "tsc-halts-in-idle")
 	case guestClock(in.Reference) && nominal(m.reference) && m.watched > 1.01*m.reference:
 		j.because(Good, text+"; the hypervisor's clock leaves out a pause of the guest, the TSC counts through it", "guest-paused")
+	case nominal(m.reference) && m.watched > 1.1*m.reference:
+		j.because(Undecided, text+"; the emulated reference stands still while the guest is paused, the TSC counts through it", "guest-paused", "cause-unknown")
 	case nominal(m.watched) && m.reference > lateFrom:
 		verdict := Good
 		if len(f.sleeps) > 0 {
@@ -169,32 +198,46 @@ func (j *judgement) inGuest(in *event.Incident, f *facts, text string) {
 func (j *judgement) onHardware(in *event.Incident, f *facts, text string) {
 	m := &j.m
 	tool := before(f.tools, in, 300_000_000_000, 1_000_000_000)
+	stalled := len(before(f.stalls, in, 120e9, 1e9)) > 0
 	switch {
+	case j.jumped(text):
 	case len(tool) > 0 && (m.watched > 1.1*m.reference || m.reference > 1.1*m.watched):
 		j.because(Bad, text+"; a tool that changes clocks was at work just before", "tsc-rate-not-constant")
-	case j.jumped(text):
 	case in.Clock == "tsc-early" && nominal(m.reference) && math.Abs(m.ppm()) > 10_000:
 		j.because(Bad, text+"; right after the early calibration the TSC runs at another rate than the kernel believes", "tsc-frequency-wrong", "cause-unknown")
-	case in.Reference == "hpet" && nominal(m.watched) && m.reference < 450_000_000:
+	case m.clamped && nominal(m.watched):
+		j.because(Undecided, text+"; the reference's counter stepped back, while the TSC shows the watchdog's nominal interval", "reference-wrong")
+	case in.Reference == "hpet" && nominal(m.watched) && m.reference < 450_000_000 && !stalled:
 		j.because(Good, text+"; the TSC shows the watchdog's nominal interval and the HPET lost time, as it does where it stops in deep package sleep", "hpet-pc10")
 	case nominal(m.watched) && m.reference > lateFrom:
 		j.because(Good, text+"; the TSC shows the watchdog's nominal interval and the reference does not: the reference jumped", "reference-wrong")
-	case nominal(m.reference) && (m.watched > 1.1*m.reference || m.watched < 0.9*m.reference):
-		j.because(Bad, text+"; the reference shows the watchdog's nominal interval and the TSC is off by more than a tenth", "tsc-rate-not-constant", "cause-unknown")
 	default:
 		j.because(Undecided, text+"; one comparison does not tell which clock was wrong", "cause-unknown")
 	}
 }
 
-// jumped recognises a TSC that was written: it moved by minutes or hours within one interval.
+// jumped recognises a TSC that was written: it moved by more than a minute at 5
+// GHz within one interval of the reference, and no wrap of the reference comes near that.
 func (j *judgement) jumped(text string) bool {
 	m := &j.m
-	if m.watched > 60e9 && m.reference < 2e9 && (math.IsInf(m.period, 1) || m.period == 0 || m.watched-m.reference < m.period || distance(m.skew(), m.period) > 1e-4*m.skew()) {
-		j.because(Bad, text+"; the TSC jumped by "+duration(m.watched)+" within one interval: it was written", "tsc-written")
-		return true
+	far := m.watched > 120e9
+	if m.watchedHex {
+		far = m.watchedCycles > writtenCycles
 	}
-	return false
+	if !far || m.reference >= 2e9 || m.clamped {
+		return false
+	}
+	// Near a multiple of the wrap period the reference may have wrapped. Among
+	// many periods everything is near one, hence the second limit.
+	if m.period > 0 && !math.IsInf(m.period, 1) && distance(m.skew(), m.period) < min(5e-3*m.skew(), m.period/20) {
+		return false
+	}
+	j.because(Bad, text+"; the TSC jumped by "+duration(m.watched)+" within one interval: it was written", "tsc-written")
+	return true
 }
+
+// writtenCycles is more than any TSC counts in a minute.
+const writtenCycles = 60 * fastestTSC
 
 // resumed reports that the check lies in the window after a sleep: the log says
 // so, or the absolute counter values restarted while the log's time is much later.
@@ -215,19 +258,25 @@ func (j *judgement) resumed(in *event.Incident, f *facts) bool {
 	return up < 60e9 && up < float64(t)/10
 }
 
-// repeated reports that another check of the same clock shows the same error in ppm.
+// repeated reports that another check of the same clock shows the same error in
+// ppm. In another boot only long intervals count: over half a second two slow
+// reads or two steps look like a rate.
 func repeated(in *event.Incident, f *facts, all []event.Incident) bool {
 	m := measure(in, f)
 	for i := range all {
 		other := &all[i]
-		if other.Clock != in.Clock || other.Events[0].Source == in.Events[0].Source || other.Kind != in.Kind {
+		if other.Clock != in.Clock || other.Events[0].Source == in.Events[0].Source {
 			continue
 		}
 		o := measure(other, f)
 		if !o.watchedOK || !o.referenceOK || o.longer() < 1e8 {
 			continue
 		}
-		if math.Abs(o.ppm()-m.ppm()) < 0.02*math.Abs(m.ppm())+20 {
+		if other.Boot != in.Boot && math.Min(m.longer(), o.longer()) < lateFrom {
+			continue
+		}
+		// Near a million ppm every pause looks like every other one.
+		if math.Abs(o.ppm()) < 500_000 && math.Abs(o.ppm()-m.ppm()) < 0.02*math.Abs(m.ppm())+20 {
 			return true
 		}
 	}

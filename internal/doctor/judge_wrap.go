@@ -66,6 +66,10 @@ func (j *judgement) wrappedByTime(cause string) bool {
 			}
 		}
 	}
+	if m.clamped && m.watched > lateFrom {
+		j.because(Undecided, fmt.Sprintf("the reference's difference was more than half its range and was read as 0; the TSC's %s fit no number of wraps at a usual rate", duration(m.watched)), cause)
+		return true
+	}
 	if !m.referenceOK || m.period == 0 || math.IsInf(m.period, 1) {
 		return false
 	}
@@ -74,7 +78,12 @@ func (j *judgement) wrappedByTime(cause string) bool {
 		return false
 	}
 	k := math.Round(skew / m.period)
-	if off := math.Abs(skew - k*m.period); k >= 1 && off <= math.Max(1e6, 1e-4*skew) {
+	tolerance := math.Max(1e6, 1e-4*skew)
+	if cause == "hpet-wrap" {
+		tolerance = math.Max(1e6, crystalPPM*1e-6*m.watched)
+	}
+	tolerance = math.Min(tolerance, m.period/20) // among many wraps everything is near one
+	if off := math.Abs(skew - k*m.period); k >= 1 && off <= tolerance {
 		j.because(Good, fmt.Sprintf("the clocks differ by %s, which is %g wraps of the %d-bit reference (%s each) to %s: the check came late and the reference wrapped",
 			duration(skew), k, bits, duration(m.period), duration(off)), cause)
 		late()
@@ -114,7 +123,8 @@ func (j *judgement) hpetClampedByCycles() bool {
 		seen := m.referenceCycles / hz
 		for k := 0.0; k <= 3; k++ {
 			tsc := m.watchedCycles / (seen + k*math.Ldexp(1, 32)/hz)
-			if plausibleTSC(tsc) && m.watchedCycles > 60*fastestTSC {
+			// Half the range of the fastest known HPET is 20 s.
+			if plausibleTSC(tsc) && seen+k*math.Ldexp(1, 32)/hz > 20 {
 				j.because(Good, fmt.Sprintf("the HPET's difference was more than half its range, which kernels read as 0; at %.6g MHz and %g wraps the TSC runs at %.4g GHz, a sound rate", hz/1e6, k, tsc/1e9), "hpet-wrap", "late-watchdog")
 				return true
 			}
@@ -133,11 +143,13 @@ func (j *judgement) watchedCycles(in *event.Incident, f *facts) {
 	couldBeNominal := shortest <= nominalHigh && longest >= nominalLow
 	text := fmt.Sprintf("%s by %s, %.4g cycles by %s (%s to %s at 1 to 5 GHz)", duration(m.reference), orReference(in.Reference), m.watchedCycles, orWatched(in), duration(shortest), duration(longest))
 	switch {
-	case strings.HasSuffix(in.Reference, "jiffies"):
+	case strings.HasSuffix(in.Reference, "jiffies") && longest > m.reference:
 		j.because(Undecided, text+"; the reference counted timer ticks, and early in the boot ticks get lost", "boot-tsc-early-vs-jiffies")
 	case m.reference == 0:
 		j.because(Undecided, text+"; the reference's interval was read as 0", "cause-unknown")
-	case m.watchedCycles > 60*fastestTSC && m.reference < 2e9:
+	case guestClock(in.Reference) && nominal(m.reference) && shortest > nominalHigh:
+		j.because(Good, text+"; the hypervisor's clock leaves out a pause of the guest, the TSC counts through it", "guest-paused")
+	case m.watchedCycles > writtenCycles && m.reference < 2e9:
 		j.because(Bad, text+"; the TSC jumped within one interval: it was written", "tsc-written")
 	case couldBeNominal && m.reference > 2e9:
 		verdict := Good
@@ -170,14 +182,18 @@ func (j *judgement) cyclesOnly(in *event.Incident, f *facts) {
 	at := func(hz float64) float64 { return m.referenceCycles / hz * 1e9 }
 	onlyQEMU := len(fits) == 1 && isQEMURate(fits[0])
 	text := fmt.Sprintf("%.4g cycles by %s, %.4g by %s; neither rate is in the log", m.watchedCycles, orWatched(in), m.referenceCycles, orReference(in.Reference))
+	if m.watchedOK {
+		text = fmt.Sprintf("%s by %s, %.4g cycles by %s, whose rate is not in the log", duration(m.watched), orWatched(in), m.referenceCycles, orReference(in.Reference))
+	}
+	stalled := len(before(f.stalls, in, 120e9, 1e9)) > 0
 	switch {
-	case len(before(f.tools, in, 300e9, 1e9)) > 0:
-		j.because(Bad, text+"; a tool that changes clocks was at work just before", "tsc-rate-not-constant")
-	case m.watchedCycles > 60*fastestTSC && at(fastest) < 2e9 && m.referenceCycles < 1<<31 && at(14_318_180) < 5e9:
+	case m.watchedCycles > writtenCycles && at(fastest) < 2e9 && m.referenceCycles < 1<<31 && at(14_318_180) < 5e9:
 		j.because(Bad, text+"; the TSC jumped within one interval: it was written", "tsc-written")
+	case len(before(f.tools, in, 300e9, 1e9)) > 0 && len(fits) == 0:
+		j.because(Bad, text+"; a tool that changes clocks was at work just before, and no usual rate fits", "tsc-rate-not-constant")
 	case j.resumed(in, f):
 		j.because(Undecided, text+"; a sleep of the machine lies just before", "resume")
-	case in.Reference == "hpet" && shortest <= nominalLow && longest >= nominalHigh && at(14_318_180) < nominalLow && at(24_000_000) < 450_000_000 && !onlyQEMU:
+	case !stalled && in.Reference == "hpet" && shortest <= nominalLow && longest >= nominalHigh && at(14_318_180) < nominalLow && at(24_000_000) < 450_000_000 && !onlyQEMU:
 		j.because(Good, text+"; at no usual rate did the HPET count the watchdog's half second, and the TSC can have: the HPET lost time, as it does where it stops in deep package sleep", "hpet-pc10")
 		j.missing = []string{"platform", "cpu-model", "tsc-frequency", "reference-frequency", "second-witness"}
 	case shortest > lateFrom || at(fastest) > lateFrom:

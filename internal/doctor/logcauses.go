@@ -33,8 +33,8 @@ func weigh(ev *Evidence) []weighed {
 	var out []weighed
 	for i := range incidents {
 		in := &incidents[i]
-		if in.Kind == event.IncidentSync && !in.Header && !in.Marked {
-			continue // the name of a test without its result
+		if in.Kind == event.IncidentSync && !in.Header && !in.Marked && strings.HasPrefix(strings.TrimSpace(in.Events[0].Text), "checking") {
+			continue // old kernels name the test before it runs
 		}
 		f := byBoot[in.Boot]
 		if f == nil {
@@ -56,9 +56,13 @@ func weigh(ev *Evidence) []weighed {
 // selfTests marks incidents in which no clock is named as part of a running
 // self-test: the read-out that a test delays is reported by the reference's name.
 func selfTests(ev *Evidence, all []weighed) []weighed {
-	testing := false
+	testing, injected := false, map[int]bool{}
 	for i := range ev.Events {
-		testing = testing || ev.Events[i].Kind == event.SelfTest
+		if e := &ev.Events[i]; e.Kind == event.SelfTest {
+			testing = true
+			// Error injection makes the kernel condemn real clocks.
+			injected[e.Source.Boot] = injected[e.Source.Boot] || strings.Contains(e.Text, "return probe")
+		}
 	}
 	if !testing {
 		return all
@@ -67,7 +71,7 @@ func selfTests(ev *Evidence, all []weighed) []weighed {
 		in := &all[i].incident
 		wdtest := strings.HasPrefix(in.Reference, "wdtest-")
 		quiet := !in.Kind.Condemns()
-		if in.Clock == "" && (wdtest || quiet || !in.Marked) || quiet {
+		if injected[in.Boot] || in.Clock == "" && (wdtest || quiet || !in.Marked) || quiet {
 			all[i].selfTest = true
 			all[i].judged = judgement{verdict: None, why: "the kernel's own test of its watchdog"}
 		}
@@ -98,6 +102,9 @@ func (x *examination) causesOfLog() {
 	note := func(id string, e *event.Event) { proofs[id] = append(proofs[id], *e) }
 	condemned, boots := false, false
 	for i := range x.incidents {
+		if in := &x.incidents[i].incident; strings.HasPrefix(in.Clock, "wdtest-") {
+			note("self-test", &in.Events[0])
+		}
 		condemned = condemned || x.incidents[i].condemns()
 	}
 	for i := range events {
@@ -109,7 +116,11 @@ func (x *examination) causesOfLog() {
 		case event.SelfTest:
 			note("self-test", e)
 		case event.HPETPC10:
-			note("hpet-pc10", e)
+			if e.Detail == "forced on" {
+				x.find("hpet-pc10", "this machine's HPET stops in deep package sleep, and hpet=force keeps it in use all the same", proofOf([]event.Event{*e})...)
+			} else {
+				note("hpet-pc10", e)
+			}
 		case event.TSCFreqDiffers:
 			note("tsc-frequency-wrong", e)
 		case event.AdjustForced, event.AdjustDiffers, event.AdjustSocket:
@@ -156,7 +167,14 @@ func (x *examination) causesOfLog() {
 			x.lack("cpu-model", "second-witness", "kernel-version", "earlier-lines")
 		}
 	}
-	if p := proofs["arch-drift"]; len(p) > 0 && !condemned {
+	if p := proofs["tsc-adjust-firmware"]; len(p) > 0 && len(x.lastFacts.sleeps) > 0 {
+		x.find("resume", "the log tells of sleep, after which firmware often leaves other TSC values than before", proofOf(x.lastFacts.sleeps)...)
+	}
+	if p := proofs["arch-drift"]; len(p) > 0 && !condemned && isX86(x.arch) && isTSC(x.final) && drifts(p) {
+		x.find("tsc-frequency-wrong", "a time daemon reports that the system clock, which runs by the TSC, is off by more than crystals are", proofOf(p)...)
+		x.verdict = Undecided
+		x.lack("second-witness", "tsc-frequency", "platform")
+	} else if len(p) > 0 && !condemned {
 		x.find("arch-drift", "a time daemon reports that the system clock runs at a wrong rate; no watchdog guards it here", proofOf(p)...)
 	}
 	if condemned || len(x.incidents) > 0 {
@@ -177,6 +195,16 @@ func (x *examination) causesOfLog() {
 	case x.ev.Foreign > 0 && len(events) == 0:
 		x.find("not-a-clocksource-event", "lines here repeat kernel wording, and others than the kernel wrote them: no evidence")
 	}
+}
+
+// drifts reports a rate beyond what crystals differ.
+func drifts(events []event.Event) bool {
+	for _, e := range events {
+		if e.RatePPM.Known && math.Abs(float64(e.RatePPM.Value)) > crystalPPM {
+			return true
+		}
+	}
+	return false
 }
 
 // recalibrated compares the frequencies before and after a recalibration.

@@ -58,6 +58,12 @@ func measure(in *event.Incident, f *facts) measured {
 	if c, ok := in.ReferenceInterval.Cycles(); ok {
 		m.referenceCycles, m.referenceHex = float64(c), true
 	}
+	// A number at the end of a cut line may lack digits. Where both lines end
+	// there, somebody cut them between the fields.
+	if in.WatchedInterval.CutNS != in.ReferenceInterval.CutNS && !in.SkewNS.Known {
+		m.watchedOK = m.watchedOK && !in.WatchedInterval.CutNS
+		m.referenceOK = m.referenceOK && !in.ReferenceInterval.CutNS
+	}
 	m.referenceHz = m.rate(f)
 	m.period = m.wrapPeriod()
 
@@ -80,7 +86,11 @@ func measure(in *event.Incident, f *facts) measured {
 	if hasSkew && m.referenceOK && m.reference > 0 && float64(skew) == -m.reference {
 		m.backwards = true
 	}
-	m.clamped = m.referenceOK && !m.computed && m.reference == 0 && m.referenceHex && m.referenceCycles > 0
+	half := math.Ldexp(1, 31)
+	if in.Reference == "acpi_pm" {
+		half = math.Ldexp(1, 23)
+	}
+	m.clamped = m.referenceOK && !m.computed && m.reference == 0 && m.referenceHex && m.referenceCycles > half
 	return m
 }
 
