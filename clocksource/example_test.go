@@ -25,3 +25,38 @@ func Example() {
 	// 2299998000 to 2299998000 Hz
 	// 499999994 ns
 }
+
+// A verdict on the TSC of a machine that has booted, and what a write to
+// current_clocksource does afterwards: it is accepted, and nothing happens.
+func ExampleRegistry() {
+	rules := clocksource.RulesAt(6, 12, 0)
+	r := clocksource.NewRegistry(rules)
+	hpet, err := rules.HPET(23_999_999)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, s := range []clocksource.Source{hpet, rules.TSC(2_299_998, true)} {
+		if _, err := r.Register(s); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	r.BootDone()
+	r.SetOneshot(r.CanOneshot())
+	r.LateInit()
+
+	effects := append(r.MarkUnstable("tsc"), r.RunPending()...)
+	back, err := r.WriteCurrent([]byte("tsc\n"))
+	for _, e := range clocksource.Visible(append(effects, back...)) {
+		fmt.Println(e.Kind)
+	}
+	fmt.Printf("%v %q\n", err, r.AvailableText())
+	// Output:
+	// tsc-marked
+	// sched-clock-unstable
+	// verify-needed
+	// switched
+	// override-refused
+	// <nil> "hpet \n"
+}

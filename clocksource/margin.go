@@ -32,11 +32,18 @@ func DefaultMargin(freq uint32, scale Scale, maxSkew Nanos) Nanos {
 // MarginFor returns the margin of the named clock: what its driver gives
 // (tsc-early, jiffies and refined-jiffies bring 32 ms), else [DefaultMargin].
 func MarginFor(name string, freq uint32, scale Scale, maxSkew Nanos) Nanos {
-	switch name {
-	case "tsc-early", "jiffies", "refined-jiffies":
+	if bringsMargin(name) {
 		return DriverMargin
 	}
 	return DefaultMargin(freq, scale, maxSkew)
+}
+
+func bringsMargin(name string) bool {
+	switch name {
+	case "tsc-early", "jiffies", "refined-jiffies":
+		return true
+	}
+	return false
 }
 
 // AutoRetries returns how often kernels from 6.9 on (stable 6.1.105) read
