@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -82,7 +81,7 @@ func runDoctor(cmd *cobra.Command, env *Env, flags *doctorFlags) error {
 	boundMemory(env)
 	all, problems := flags.examine(cmd.Context(), env)
 	for _, problem := range problems {
-		fmt.Fprintf(env.Stderr, "cswatch: %v\n", problem)
+		printError(env.Stderr, problem)
 	}
 	if len(all) == 0 {
 		return &ExitError{Code: 3}
@@ -172,8 +171,8 @@ func (d *doctorFlags) code(all []*doctor.Diagnosis, incomplete bool) int {
 func textOptions(env *Env) report.TextOptions {
 	opt := report.TextOptions{Color: env.Color(env.Stdout), Width: 100, ASCII: asciiOnly(env)}
 	if f, ok := underlying(env.Stdout).(interface{ Fd() uintptr }); ok && env.IsTerminal(env.Stdout) {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width >= 40 {
-			opt.Width = min(width, 140)
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			opt.Width = min(width, 140) // the report has a least width of its own
 		}
 	}
 	return opt

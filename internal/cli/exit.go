@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 )
@@ -134,11 +136,21 @@ func exitCode(env *Env, cmd *cobra.Command, err error) int {
 	return status.Failed
 }
 
-// printError writes one line "cswatch: <what>" for each line of the error's text.
+// printError writes one line "cswatch: <what>" for each line of the error's
+// text. What could steer a terminal, as names of files may, is written as an escape.
 func printError(w io.Writer, err error) {
 	for line := range strings.Lines(err.Error()) {
-		if line = strings.TrimRight(line, "\r\n"); line != "" {
-			fmt.Fprintf(w, "cswatch: %s\n", line)
+		if line = strings.TrimRight(line, "\r\n"); line == "" {
+			continue
 		}
+		var safe strings.Builder
+		for _, r := range line {
+			if unicode.IsPrint(r) {
+				safe.WriteRune(r)
+			} else {
+				safe.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+			}
+		}
+		fmt.Fprintf(w, "cswatch: %s\n", &safe)
 	}
 }

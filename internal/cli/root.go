@@ -54,7 +54,7 @@ func run(env *Env, args []string) int {
 	root, started := newRoot(env)
 	root.SetArgs(append([]string{}, args...)) // never nil: cobra would take the process's own arguments
 	cmd, err := root.ExecuteC()
-	if err != nil && !*started {
+	if err != nil && !*started && env.stdoutErr() == nil { // --version on a full disk fails on its own
 		// Whatever fails before a command's own function runs is about the command line.
 		err = &usageError{err: err}
 	}
@@ -152,7 +152,12 @@ func chooseSubcommand(cmd *cobra.Command, args []string) error {
 		}
 		return usagef("%s needs a command: %s", cmd.CommandPath(), orList(names))
 	}
-	cmd.SuggestionsMinimumDistance = 2 // letters to change; cobra's zero value suggests nothing but prefixes
+	// Letters to change; cobra's zero value suggests nothing but prefixes. Of a
+	// short word two letters are nearly all.
+	cmd.SuggestionsMinimumDistance = 2
+	if len(args[0]) < 5 {
+		cmd.SuggestionsMinimumDistance = 1
+	}
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		return usagef("%s has no command %q; did you mean %s?", cmd.CommandPath(), args[0], orList(near))
 	}

@@ -119,13 +119,13 @@ func (f *fullDisk) Write(p []byte) (int, error) {
 }
 
 func TestALostResultIsAFailure(t *testing.T) {
-	for _, args := range [][]string{{"version"}, {"version", "--format", "json"}, {"--help"}, {"man"}, {"completion", "bash"}} {
+	for _, args := range [][]string{{"--version"}, {"version"}, {"version", "--format", "json"}, {"--help"}, {"man"}, {"completion", "bash"}} {
 		for _, room := range []int{0, 5} {
 			var stderr bytes.Buffer
 			if code := Run(args, strings.NewReader(""), &fullDisk{left: room}, &stderr); code != ExitFailed {
 				t.Errorf("%q on a disk with %d bytes: exit code %d, want %d", args, room, code, ExitFailed)
 			}
-			if !strings.Contains(stderr.String(), "no space left") {
+			if !strings.Contains(stderr.String(), "no space left") || strings.Contains(stderr.String(), "--help") {
 				t.Errorf("%q on a disk with %d bytes: stderr %q does not say why", args, room, stderr.String())
 			}
 		}
