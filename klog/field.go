@@ -171,7 +171,8 @@ func hexField(name, style string, at func(*event.Event) *event.Opt[event.Hex]) *
 	}
 }
 
-// mhzField reads "2299.998" as 2 299 998 000 Hz and prints it with that many decimals.
+// mhzField reads "2299.998" as 2 299 998 000 Hz and prints it with that many
+// decimals, or with six where fewer would lose some.
 func mhzField(decimals int) *field {
 	return &field{
 		name: "mhz", class: classMHz,
@@ -185,6 +186,9 @@ func mhzField(decimals int) *field {
 		get: func(e *event.Event) (string, bool) {
 			hz, ok := e.FrequencyHz.Get()
 			micro := strconv.FormatInt(hz%1_000_000+1_000_000, 10)[1:]
+			if hz%1000 != 0 {
+				return strconv.FormatInt(hz/1_000_000, 10) + "." + micro, ok
+			}
 			return strconv.FormatInt(hz/1_000_000, 10) + "." + micro[:decimals], ok
 		},
 	}

@@ -58,7 +58,7 @@ func Nagios(w io.Writer, d *doctor.Diagnosis) error {
 // sentence is text for a plugin: one line without "|".
 func (p *page) sentence(s string, max int) string {
 	s = strings.ReplaceAll(p.safe(s, maxText), "|", "/")
-	if s == "" {
+	if strings.TrimSpace(s) == "" {
 		return "no summary"
 	}
 	return shorten(s, max, "...")
@@ -123,7 +123,7 @@ func NPD(w io.Writer, d *doctor.Diagnosis) error {
 			text = short
 		}
 	}
-	if text == "" {
+	if strings.TrimSpace(text) == "" {
 		text = "no summary"
 	}
 	p.line(shorten(text, maxNPD-1, "..."))
