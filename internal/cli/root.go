@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cswatch/cswatch/internal/hw"
 )
 
 // Groups of commands in the help text, in this order.
@@ -38,8 +40,10 @@ func subcommands(env *Env) []*cobra.Command {
 	}
 }
 
-// Main runs the program on the process's own arguments and streams, and exits.
+// Main runs the program on the process's own arguments and streams, and exits. A
+// child that reads a port on behalf of another cswatch does only that.
 func Main() {
+	hw.ChildMain()
 	os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
