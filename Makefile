@@ -12,13 +12,16 @@ BIN := bin
 # checkout, or in one that git refuses to read, the build would fail instead.
 BUILDVCS := $(shell git rev-parse --verify --quiet HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 
-.PHONY: help build run test lint bench fuzz cover man completions clean
+.PHONY: help build guest run test lint bench fuzz cover man completions clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-12s %s\n' "$$name" "$$text"; done
 
 build: ## build bin/cswatch, static and without paths of this machine in it
 	CGO_ENABLED=0 $(GO) build $(BUILDVCS) -trimpath -o $(BIN)/cswatch ./cmd/cswatch
+
+guest: ## build bin/cswatch-guest, the process 1 of a kernel booted in QEMU
+	CGO_ENABLED=0 GOOS=linux GOARCH=amd64 $(GO) build $(BUILDVCS) -trimpath -ldflags='-s -w' -o $(BIN)/cswatch-guest ./cmd/cswatch-guest
 
 run: build ## judge this machine; every verdict counts as success
 	@scripts/run $(BIN)/cswatch

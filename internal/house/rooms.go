@@ -60,6 +60,7 @@ func rooms() map[string]Ring {
 		"internal/exporter": Surface,
 		"internal/cli":      Surface,
 		"cmd/cswatch":       Surface,
+		"cmd/cswatch-guest": Surface,
 
 		"internal/house":         Tooling,
 		"internal/docs":          Tooling,

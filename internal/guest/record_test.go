@@ -1,0 +1,140 @@
+package guest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func someRecords() []Record {
+	clock := Clocksource{Current: "tsc", Available: []string{"tsc", "hpet", "acpi_pm"}}
+	return []Record{
+		{Type: TypeHello, UptimeNS: 1, Hello: &Hello{Schema: Schema, Release: "5.10.0-32-amd64", Version: "#1 SMP", CommandLine: `a="b c"`, CPUs: 2, Clocksource: clock}},
+		{Type: TypeKmsg, UptimeNS: 2, Kmsg: "6,339,5140900,-;NET: Registered\n SUBSYSTEM=net"},
+		{Type: TypeClocksource, UptimeNS: 3, Clocksource: &Clocksource{Current: "hpet", Available: []string{"hpet"}}},
+		{Type: TypeOutput, UptimeNS: 4, Output: &Output{Stream: "stdout", Text: ""}},
+		{Type: TypeTrouble, UptimeNS: 5, Trouble: "read the clocksource: no such file"},
+		{Type: TypeEnd, UptimeNS: 6, End: &End{Reason: EndProgram, DweltNS: 5, LostKmsg: 2, Clocksource: clock, Exit: ptr(0)}},
+	}
+}
+
+func stream(t testing.TB, records []Record) []byte {
+	t.Helper()
+	var b []byte
+	for _, r := range records {
+		var err error
+		if b, err = AppendRecord(b, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+func decode(r io.Reader) ([]Record, *Decoder) {
+	d := NewDecoder(r)
+	var got []Record
+	for {
+		rec, ok := d.Next()
+		if !ok {
+			return got, d
+		}
+		got = append(got, rec)
+	}
+}
+
+func TestRecordsComeBackAsTheyWere(t *testing.T) {
+	want := someRecords()
+	b := stream(t, want)
+	if lines := bytes.Count(b, []byte("\n")); lines != len(want) {
+		t.Errorf("%d records take %d lines", len(want), lines)
+	}
+	got, d := decode(iotest.OneByteReader(bytes.NewReader(b)))
+	if diff := cmp.Diff(want, got); diff != "" || d.Err() != nil || d.Damaged() != 0 {
+		t.Errorf("error %v, %d damaged, records (-want +got):\n%s", d.Err(), d.Damaged(), diff)
+	}
+}
+
+func TestDamagedLinesAreCountedAndPassedOver(t *testing.T) {
+	whole := someRecords()
+	b := stream(t, whole)
+	second := bytes.IndexByte(b, '\n') + 1
+	cases := []struct {
+		name    string
+		in      string
+		records int
+		damaged int
+	}{
+		{"nothing", "", 0, 0},
+		{"cut within the last record", string(b[:len(b)-10]), 5, 1},
+		{"a whole last record without its newline", string(b[:len(b)-1]), 6, 0},
+		{"noise of the firmware before the first", "\x1b[2J SeaBIOS\r\n" + string(b), 6, 1},
+		{"an empty line", "\n" + string(b), 6, 1},
+		{"a line beyond the limit", string(b[:second]) + strings.Repeat("x", 2*MaxLine) + "\n" + string(b[second:]), 6, 1},
+		{"a line beyond the limit that never ends", string(b[:second]) + strings.Repeat("x", MaxLine+1), 1, 1},
+		{"a type that does not exist", `{"type":"goodbye","uptime_ns":1}` + "\n" + string(b), 6, 1},
+		{"a record without its content", `{"type":"end","uptime_ns":1}` + "\n" + string(b), 6, 1},
+		{"another schema", `{"type":"hello","hello":{"schema":"cswatch.guest/v2"}}` + "\n", 0, 1},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got, d := decode(strings.NewReader(c.in))
+			if len(got) != c.records || d.Damaged() != c.damaged || d.Err() != nil {
+				t.Errorf("%d records, %d damaged, error %v; want %d and %d", len(got), d.Damaged(), d.Err(), c.records, c.damaged)
+			}
+		})
+	}
+}
+
+func TestAReadErrorEndsTheStream(t *testing.T) {
+	broken := errors.New("broken")
+	got, d := decode(io.MultiReader(bytes.NewReader(stream(t, someRecords())), iotest.ErrReader(broken)))
+	if len(got) != 6 || !errors.Is(d.Err(), broken) {
+		t.Errorf("%d records, error %v", len(got), d.Err())
+	}
+}
+
+func TestRecordsWithoutTheirContentAreNotWritten(t *testing.T) {
+	for _, r := range []Record{{}, {Type: TypeHello}, {Type: TypeKmsg}, {Type: TypeClocksource}, {Type: TypeOutput}, {Type: TypeTrouble}, {Type: TypeEnd}} {
+		if b, err := AppendRecord(nil, r); err == nil || b != nil {
+			t.Errorf("%q was written as %q", r.Type, b)
+		}
+	}
+}
+
+// A line is a record or an error, never both, and a record comes back as it was.
+func FuzzParseRecord(f *testing.F) {
+	for line := range bytes.Lines(stream(f, someRecords())) {
+		f.Add(line)
+	}
+	f.Add([]byte(`{"type":"end","end":{"exit":null,"clocksource":{"available":[]}}}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		r, err := ParseRecord(line)
+		if err != nil {
+			if diff := cmp.Diff(Record{}, r); diff != "" {
+				t.Fatalf("an error came with a record:\n%s", diff)
+			}
+			return
+		}
+		out, err := AppendRecord(nil, r)
+		if err != nil {
+			t.Fatalf("it cannot be written again: %v", err)
+		}
+		if bytes.IndexByte(out, '\n') != len(out)-1 {
+			t.Fatalf("it takes more than one line: %q", out)
+		}
+		back, err := ParseRecord(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(r, back); diff != "" {
+			t.Errorf("it came back changed (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,96 @@
+package qemu
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cswatch/cswatch/event"
+	"github.com/cswatch/cswatch/internal/guest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func fullSpec() Spec {
+	return Spec{
+		Kernel: "/boot/vmlinuz", Append: []string{"tsc_early_khz=2415000", `dyndbg="file x +p"`}, OnlyAppend: true,
+		CPUs: 8, MemoryMB: 512, Accelerator: KVM, CPUModel: "Skylake-Server",
+		Plan:  guest.Plan{Window: 10 * time.Second, EndOn: []event.Kind{event.TSCUnstable}, Linger: time.Second},
+		Files: []File{{Guest: "/cswatch", Host: "bin/cswatch", Perm: 0o755}},
+		Limit: time.Minute, QMP: true, Extra: []string{"-msg", "timestamp=on"},
+	}
+}
+
+func TestASpecificationBecomesQEMUsCommandLine(t *testing.T) {
+	cases := []struct {
+		name string
+		spec Spec
+		p    paths
+	}{
+		{"least", Spec{Kernel: "/boot/vmlinuz"}, paths{qemu: "qemu", kernel: "vmlinux", initramfs: "initramfs"}},
+		{"all", fullSpec(), paths{qemu: "qemu", kernel: "vmlinux", initramfs: "initramfs", qmp: "socket"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := strings.Join(c.spec.withDefaults().arguments(c.p), "\n") + "\n"
+			golden := filepath.Join("testdata", "command-"+c.name+".txt")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("arguments (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestASpecificationCanBeStored(t *testing.T) {
+	var back Spec
+	if err := json.Unmarshal([]byte(asJSON(t, fullSpec())), &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(fullSpec(), back); diff != "" {
+		t.Errorf("it came back changed (-want +got):\n%s", diff)
+	}
+}
+
+func TestASpecificationIsCheckedAsAWhole(t *testing.T) {
+	if err := fullSpec().Validate(); err != nil {
+		t.Errorf("a good one: %v", err)
+	}
+	err := Spec{
+		Append: []string{"two words", "", "new\nline"}, CPUs: 256, MemoryMB: 16, Accelerator: "xen", Limit: -1,
+		Plan:  guest.Plan{Window: -1},
+		Files: []File{{Guest: "//init", Host: "x"}, {Guest: "a", Host: "x"}, {Guest: "/a", Host: "y"}, {Guest: "/b"}, {Host: "x"}},
+	}.Validate()
+	if err == nil {
+		t.Fatal("nothing was found")
+	}
+	for _, want := range []string{
+		"no kernel is named", `"two words" is not one word`, `"" is not one word`, `"new\nline" is not one word`, "256 CPUs", "16 MiB",
+		`accelerator "xen": want tcg or kvm`, "limit -1ns", "window -1ns", `file "//init"`, `file "/a" from "y"`, `file "/b"`, `file "" from "x"`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("it does not say %q:\n%v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), `file "a"`) {
+		t.Errorf("it complains of a good file:\n%v", err)
+	}
+	long := Spec{Kernel: "x", Append: []string{strings.Repeat("x", 2000)}}
+	if err := long.Validate(); err == nil || !strings.Contains(err.Error(), "the kernel takes 2047") {
+		t.Errorf("a long command line: %v", err)
+	}
+}
