@@ -35,6 +35,8 @@ func subcommands(env *Env) []*cobra.Command {
 		newLogCommand(env),
 		newCollectCommand(env),
 		newExplainCommand(env),
+		newReplayCommand(env),
+		newTraceCommand(env),
 		newVersionCommand(env),
 		newManCommand(env),
 	}
