@@ -2,11 +2,9 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +12,7 @@ import (
 	"github.com/cswatch/cswatch/internal/host"
 	"github.com/cswatch/cswatch/internal/hw"
 	"github.com/cswatch/cswatch/internal/kmsg"
+	"github.com/cswatch/cswatch/internal/unpack"
 )
 
 func newCollectCommand(env *Env) *cobra.Command {
@@ -41,6 +40,8 @@ func newCollectCommand(env *Env) *cobra.Command {
 }
 
 func runCollect(ctx context.Context, env *Env, output string, plain bool) error {
+	ctx, stop := untilSignal(ctx)
+	defer stop()
 	root, err := host.OpenRoot("/")
 	if err != nil {
 		return err
@@ -49,63 +50,55 @@ func runCollect(ctx context.Context, env *Env, output string, plain bool) error 
 	opt := host.CollectOptions{Options: host.LiveOptions(), NoRedact: plain, Version: versionOf(env).Version, TakenAt: time.Now()}
 	if cost, err := hw.MeasureCost(ctx); err == nil {
 		opt.Cost = &cost
-	} else {
-		fmt.Fprintf(env.Stderr, "cswatch: without the cost of a clock read: %v\n", err)
+	} else if ctx.Err() == nil {
+		fmt.Fprintf(env.Stderr, "cswatch: without the cost of a clock read: %s\n", oneLine(err))
 	}
 	buffer, err := kmsg.ReadBuffer(ctx)
 	if err != nil {
-		opt.NoKernelLog = err.Error()
+		opt.NoKernelLog = oneLine(err)
 	} else {
 		defer buffer.Close()
 		opt.KernelLog = buffer
 	}
 	var done host.Report
-	write := func(w io.Writer) error {
+	err = writeOutput(ctx, env, output, func(w io.Writer) error {
 		done, err = host.Write(w, root.FS(), opt)
 		return err
-	}
-	if output == "-" {
-		err = write(env.Stdout)
-	} else {
-		err = writeWhole(output, write)
-	}
+	})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(env.Stderr, "cswatch: wrote %d files", len(done.Taken))
 	if output != "-" {
-		fmt.Fprintf(env.Stderr, " to %s", output)
+		fmt.Fprintf(env.Stderr, " to %s", unpack.Shown(output))
 	}
 	if !plain {
 		fmt.Fprintf(env.Stderr, ", %d values redacted", done.Redacted)
 	}
 	fmt.Fprintln(env.Stderr)
-	if opt.NoKernelLog != "" {
-		fmt.Fprintf(env.Stderr, "cswatch: without the kernel log: %s\n", opt.NoKernelLog)
-	}
-	if done.LogError != nil {
-		fmt.Fprintf(env.Stderr, "cswatch: the kernel log is not whole: %v\n", done.LogError)
+	for _, remark := range logRemarks(opt.NoKernelLog, buffer, done) {
+		fmt.Fprintf(env.Stderr, "cswatch: %s\n", remark)
 	}
 	return nil
 }
 
-// writeWhole writes a file beside its final name and renames it, so that a
-// failure leaves neither half an archive nor a damaged old one.
-func writeWhole(name string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".cswatch-*")
-	if err != nil {
-		return fmt.Errorf("create archive %s: %w", name, err)
+// logRemarks says what the archive lacks of the kernel log.
+func logRemarks(without string, buffer *kmsg.Buffer, done host.Report) []string {
+	if buffer == nil {
+		return []string{"without the kernel log: " + without}
 	}
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
+	var remarks []string
+	if done.LogError != nil {
+		remarks = append(remarks, "the kernel log was not read to its end: "+oneLine(done.LogError))
 	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
+	if note := buffer.Note(); note != "" {
+		remarks = append(remarks, "the kernel log is not whole: "+note)
 	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write archive %s: %w", name, err), os.Remove(f.Name()))
+	if done.LogLost > 0 {
+		remarks = append(remarks, fmt.Sprintf("the kernel log is too long: %d bytes between its beginning and its end are not in the archive", done.LogLost))
 	}
-	return nil
+	return remarks
 }
+
+// oneLine puts the lines of an error beside each other.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

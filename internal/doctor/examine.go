@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cswatch/cswatch/event"
 	"github.com/cswatch/cswatch/machine"
@@ -57,7 +58,12 @@ func Examine(ev Evidence) Diagnosis {
 		d.CurrentClock, d.Host, d.Available = s.Clocksource.Current, s.Host, s.Clocksource.Available
 		d.Unreadable = append(d.Unreadable, s.Unreadable...)
 	}
-	d.Unreadable = append(d.Unreadable, ev.Incomplete...)
+	for _, u := range ev.Incomplete {
+		// A snapshot lists damage of its archive, too.
+		if !slices.ContainsFunc(d.Unreadable, func(o machine.Unreadable) bool { return strings.Contains(o.Reason, u.Reason) }) {
+			d.Unreadable = append(d.Unreadable, u)
+		}
+	}
 	d.Decisions, d.DecisionsLeftOut, d.Since = x.decisions()
 	for _, id := range x.missing {
 		d.Missing = append(d.Missing, Missing{ID: id, HowToGet: howToGet(id)})

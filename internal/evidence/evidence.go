@@ -98,11 +98,12 @@ func fromRoot(path string, more func(*log, *doctor.Evidence) error) (doctor.Evid
 	ev := doctor.Evidence{Snapshot: snapshot, Cost: snapshot.Cost, Inputs: doctor.Inputs{Root: path}}
 	names := root.Logs()
 	var l log
-	// The best log comes first in the list and last here: its lines then stand in the last boot.
-	for i := len(names) - 1; i >= 0; i-- {
-		if err := readRootLog(&l, root, names[i]); err != nil {
-			incomplete(&ev, names[i], err, "cswatch doctor --log FILE with the log alone")
-		}
+	// In reading order: what tells most of the last boot comes last.
+	for _, p := range root.ReadLogs(func(name string, text io.Reader) error { return l.read(text, name) }) {
+		incomplete(&ev, p.Name, p.Err, "cswatch doctor --log FILE with the log alone")
+	}
+	if err := root.Incomplete(); err != nil {
+		incomplete(&ev, path, err, "get the whole archive again")
 	}
 	if more != nil {
 		err = more(&l, &ev)
@@ -111,15 +112,6 @@ func fromRoot(path string, more func(*log, *doctor.Evidence) error) (doctor.Evid
 	}
 	l.into(&ev)
 	return ev, err
-}
-
-func readRootLog(l *log, root *host.Root, name string) error {
-	r, err := root.OpenLog(name)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	return l.read(r, name)
 }
 
 // Machine gathers the evidence of the running machine. The zero value reads the
@@ -163,7 +155,7 @@ func (m Machine) Gather(ctx context.Context) (doctor.Evidence, error) {
 		if err != nil {
 			incomplete(&ev, buffer.Source, err, "run again")
 		} else if note := buffer.Note(); note != "" {
-			lacks("the beginning of the kernel log", note, "journalctl -k -b -o json > boot.log; cswatch doctor --log boot.log")
+			lacks("part of the kernel log", note, "journalctl -k -b -o json > boot.log; cswatch doctor --log boot.log")
 		}
 		buffer.Close()
 	}

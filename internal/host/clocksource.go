@@ -52,7 +52,7 @@ func (c *collector) collectParameters() {
 		return
 	}
 	params := make(map[string]string)
-	for _, n := range names {
+	for _, n := range names[:min(len(names), maxParameters)] {
 		name := path.Join(parametersDir, n)
 		data, _, err := c.read(name)
 		if err != nil {

@@ -54,7 +54,7 @@ func isPlainOption(name string) bool {
 // matter. What follows "--" is for init and goes as a whole. It returns how many
 // values it took out.
 func redactCommandLine(line string) (string, int) {
-	words := machine.Words(line)
+	words := joinQuoted(machine.Words(line))
 	count := 0
 	for i, w := range words {
 		if w == "--" {
@@ -85,4 +85,24 @@ func redactCommandLine(line string) (string, int) {
 		count++
 	}
 	return strings.Join(words, " "), count
+}
+
+// joinQuoted puts words together that a value in single quotes spans. The kernel
+// does not know such quotes; whoever wrote them took them for one value.
+func joinQuoted(words []string) []string {
+	var out []string
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if _, value, ok := strings.Cut(w, "="); ok && strings.HasPrefix(value, "'") && strings.Count(value, "'") == 1 {
+			for j := i + 1; j < len(words); j++ {
+				if strings.Contains(words[j], "'") {
+					w = strings.Join(words[i:j+1], " ")
+					i = j
+					break
+				}
+			}
+		}
+		out = append(out, w)
+	}
+	return out
 }

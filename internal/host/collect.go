@@ -72,12 +72,13 @@ func collect(fsys fs.FS, opt Options, saw func(sighting)) (*machine.Snapshot, er
 	return c.snap, nil
 }
 
-// read returns up to 1 MiB of a file, or the reason why not. The second result
+// read returns a file up to its limit, or the reason why not. The second result
 // says that the file goes on after that.
 func (c *collector) read(name string) (data []byte, cut bool, err error) {
-	data, err = readLimited(c.fsys, name, maxFact+1)
-	if len(data) > maxFact {
-		data, cut = data[:maxFact], true
+	limit := limitOf(name)
+	data, err = readLimited(c.fsys, name, int64(limit)+1)
+	if len(data) > limit {
+		data, cut = data[:limit], true
 	}
 	c.note(sighting{name: name, data: data, err: err})
 	return data, cut, err

@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func TestCollectAsksForAllowedNamesOnly(t *testing.T) {
 		for name := range spy.asked {
 			// The names of processes are looked at for a time daemon, and folders for whether they are there.
 			comm := strings.HasPrefix(name, "proc/") && strings.HasSuffix(name, "/comm")
-			if !isFact(name) && !factParents[name] && !comm {
+			if useOf(name)&(asFact|asFolder) == 0 && !comm {
 				t.Errorf("%s: Collect asked for %q, which is not on the list", f.name, name)
 			}
 		}
@@ -112,6 +113,23 @@ func TestAbsentParametersAreAFactWhereModulesAreListed(t *testing.T) {
 	n.put("proc/version", &memNode{data: []byte("Linux version 5.10.0\n")})
 	if snap, err = Collect(n, Options{Kind: machine.KindLive}); err != nil || snap.Clocksource.Parameters != nil {
 		t.Errorf("without /sys/module: parameters %#v (error %v), want nil", snap.Clocksource.Parameters, err)
+	}
+}
+
+func TestParametersAreBounded(t *testing.T) {
+	m := newMemFS()
+	for i := range 2 * maxParameters {
+		m.put(fmt.Sprintf("%s/p%03d", parametersDir, i), &memNode{data: []byte(strings.Repeat("x", 2*maxParameter))})
+	}
+	snap, err := Collect(m, Options{Kind: machine.KindLive})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(snap.Clocksource.Parameters); n != maxParameters {
+		t.Errorf("%d parameters, want %d", n, maxParameters)
+	}
+	if n := len(snap.Clocksource.Parameters["p000"]); n != maxParameter {
+		t.Errorf("%d bytes of one, want %d", n, maxParameter)
 	}
 }
 

@@ -8,10 +8,12 @@
 // what Collect reads.
 //
 // Everything that is read may be hostile: only names on an allow-list are read,
-// a file counts up to 1 MiB, symbolic links do not lead out of the root, and a
-// tarball is read in one pass and never unpacked to disk.
+// and what links there lead to; a file counts up to 1 MiB, symbolic links do not
+// lead out of the root, and a tarball is never unpacked to disk. It reads as the
+// folder would that it was made of: once, and again where links or the order of
+// its logs need it.
 //
 // The package judges nothing; a fact that could not be read is reported with
-// its reason and with the way to get it. It does not read kernel logs either:
-// it lists them and hands out readers.
+// its reason and with the way to get it. It does not understand kernel logs
+// either: it lists them from the oldest to the newest and hands out readers.
 package host

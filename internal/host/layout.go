@@ -1,20 +1,41 @@
 package host
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strings"
 )
 
 // Limits on what is read. They hold for every kind of root.
 const (
 	maxFact       = 1 << 20  // bytes kept of a file that holds facts
-	maxFacts      = 32 << 20 // bytes kept of all of them, for a tarball
-	maxLog        = 64 << 20 // bytes handed out of one log
+	maxSysFact    = 64 << 10 // the same in /sys, where the kernel fills one page at most: 64 KiB on arm64 and ppc64
+	maxFacts      = 12 << 20 // bytes kept of all of them, for a tarball, with their names
+	maxLogs       = 64       // logs of one root; the newest are read
 	maxEntries    = 200_000  // entries of a tarball
 	maxDirEntries = 1 << 16  // entries looked at in one folder
 	maxLinks      = 40       // symbolic links followed for one name
-	maxLinkText   = 4096     // bytes of a link's target
+	maxLinkText   = 4096     // bytes of a link's target, and of a name
+	maxNamePart   = 255      // bytes of one part of a name: no Linux file system takes more
 )
+
+// maxParameter is the same for a parameter of a module: a page of x86.
+const maxParameter = 4 << 10
+
+// maxParameters is how many of them are read; the clocksource module has six.
+const maxParameters = 256
+
+// limitOf is how much of a fact is read.
+func limitOf(name string) int {
+	if strings.HasPrefix(name, parametersDir+"/") {
+		return maxParameter
+	}
+	if strings.HasPrefix(name, "sys/") {
+		return maxSysFact
+	}
+	return maxFact
+}
 
 const (
 	clocksourceDir = "sys/devices/system/clocksource/clocksource0"
@@ -61,22 +82,28 @@ var globFacts = []string{
 	cpuDir + "/cpu*/topology/physical_package_id",
 }
 
-// logGlobs are the names of kernel logs, best first: what the kernel itself
-// kept, then the journal, then what a log daemon wrote.
+// logGlobs are the names of kernel logs, in the order in which they are read:
+// what a log daemon wrote, then the journal, then what the kernel itself kept,
+// which knows best what was said last. The buffer at the start of a boot
+// (var/log/dmesg) comes before the daemons' logs, which go on to the present.
 var logGlobs = []string{
-	kmsgName,
-	"sos_commands/kernel/dmesg",
-	"sos_commands/logs/journalctl_--no-pager*",
-	"var/log/kern.log*",
-	"var/log/messages*",
-	"var/log/syslog*",
-	"var/log/dmesg*",
 	"sos_commands/kernel/dmesg_-T",
+	"var/log/dmesg*",
+	"var/log/syslog*",
+	"var/log/messages*",
+	"var/log/kern.log*",
+	"sos_commands/logs/journalctl_--no-pager*",
+	"sos_commands/kernel/dmesg",
+	kmsgName,
 }
 
-// factParents holds every folder above an exact fact, for links such as
+// tailedDir is where a sosreport puts the ends of logs that were too long for
+// it; the logs are links to them.
+const tailedDir = "sos_strings/logs"
+
+// parents holds every folder above a fact or a log, for links such as
 // sys/class/dmi/id and var/run that stand for one.
-var factParents = parentSet(exactFacts)
+var parents = parentSet(slices.Concat(slices.Collect(maps.Keys(exactFacts)), globFacts, logGlobs, []string{tailedDir + "/*"}))
 
 func nameSet(names ...string) map[string]bool {
 	set := make(map[string]bool, len(names))
@@ -86,14 +113,44 @@ func nameSet(names ...string) map[string]bool {
 	return set
 }
 
-func parentSet(names map[string]bool) map[string]bool {
+func parentSet(names []string) map[string]bool {
 	set := make(map[string]bool)
-	for n := range names {
+	for _, n := range names {
 		for d := path.Dir(n); d != "."; d = path.Dir(d) {
 			set[d] = true
 		}
 	}
 	return set
+}
+
+// use is what a name in a root is good for.
+type use uint8
+
+const (
+	asFact    use = 1 << iota
+	asLog         // or what a log may be a link to
+	asFolder      // facts or logs are below it
+	asProcess     // names a program, which may be a time daemon
+)
+
+// useOf tells what a name within a root is good for; 0 for nothing.
+func useOf(name string) use {
+	var u use
+	if isFact(name) {
+		u |= asFact
+	}
+	if _, log := logRank(name); log || path.Dir(name) == tailedDir {
+		u |= asLog
+	}
+	if parents[name] {
+		u |= asFolder
+	}
+	if rest, ok := strings.CutPrefix(name, "proc/"); ok {
+		if pid, ok := strings.CutSuffix(rest, "/comm"); ok && pidName.MatchString(pid) {
+			u |= asProcess
+		}
+	}
+	return u
 }
 
 // isFact reports whether a name within a root is on the allow-list.
@@ -112,7 +169,7 @@ func isFact(name string) bool {
 	return false
 }
 
-// logRank returns how far up a name is in the order of logs, and whether it is a log.
+// logRank returns how late a name is read among the kinds of logs, and whether it is a log.
 func logRank(name string) (int, bool) {
 	if !strings.HasPrefix(name, "var/log/") && !strings.HasPrefix(name, "sos_commands/") && name != kmsgName {
 		return 0, false

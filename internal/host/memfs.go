@@ -2,11 +2,13 @@ package host
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -21,6 +23,10 @@ type memNode struct {
 	data []byte
 	link string   // target, if mode says symlink
 	kids []string // base names, if mode says folder
+
+	// Of a tarball: the number of the entry, and where its data are if it is a log.
+	entry int
+	log   *logPlace
 }
 
 func newMemFS() *memFS {
@@ -71,6 +77,8 @@ func (m *memFS) sub(top string) *memFS {
 	return s
 }
 
+var errLog = errors.New("a log of a tarball, which is read with OpenLog")
+
 // find returns the node that a name resolves to, and the resolved name.
 func (m *memFS) find(op, name string) (*memNode, string, error) {
 	if !fs.ValidPath(name) {
@@ -93,6 +101,12 @@ func (m *memFS) Open(name string) (fs.File, error) {
 	n, resolved, err := m.find("open", name)
 	if err != nil {
 		return nil, err
+	}
+	if n.log != nil && n.data == nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errLog}
+	}
+	if !n.mode.IsDir() && !n.mode.IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errSpecial}
 	}
 	if !n.mode.IsDir() {
 		return &memFile{node: n, Reader: bytes.NewReader(n.data)}, nil
@@ -130,7 +144,7 @@ func (d *memDir) Stat() (fs.FileInfo, error) { return memInfo{d.node}, nil }
 func (d *memDir) Close() error               { return nil }
 
 func (d *memDir) Read([]byte) (int, error) {
-	return 0, &fs.PathError{Op: "read", Path: d.node.name, Err: fs.ErrInvalid}
+	return 0, &fs.PathError{Op: "read", Path: d.node.name, Err: syscall.EISDIR}
 }
 
 func (d *memDir) ReadDir(n int) ([]fs.DirEntry, error) {
@@ -150,8 +164,13 @@ func (d *memDir) ReadDir(n int) ([]fs.DirEntry, error) {
 
 type memInfo struct{ n *memNode }
 
-func (i memInfo) Name() string       { return i.n.name }
-func (i memInfo) Size() int64        { return int64(len(i.n.data)) }
+func (i memInfo) Name() string { return i.n.name }
+func (i memInfo) Size() int64 {
+	if i.n.log != nil {
+		return i.n.log.size
+	}
+	return int64(len(i.n.data))
+}
 func (i memInfo) Mode() fs.FileMode  { return i.n.mode }
 func (i memInfo) ModTime() time.Time { return time.Time{} }
 func (i memInfo) IsDir() bool        { return i.n.mode.IsDir() }

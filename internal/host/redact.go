@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/netip"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -13,7 +14,8 @@ import (
 // and values of command line options. Numbers, counter values and lists of CPUs
 // stay as they are.
 type redactor struct {
-	hosts []string // longest first; lower case
+	hosts []string       // longest first; lower case
+	boots map[string]int // ids of boots to their numbers
 	count int
 }
 
@@ -43,26 +45,7 @@ func commonWord(h string) bool {
 	return strings.Trim(h, "0123456789") == ""
 }
 
-var (
-	macText = regexp.MustCompile(`(?i)\b[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5,19}\b`)
-	// Candidates for addresses; netip decides.
-	ipv4Text = regexp.MustCompile(`\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b`)
-	ipv6Text = regexp.MustCompile(`(?i)[0-9a-f:]*:[0-9a-f:.]*:[0-9a-f:.]*`)
-	uuidText = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
-	// Container ids and the like: 32 digits and more is no counter and no mask.
-	longHex    = regexp.MustCompile(`(?i)\b[0-9a-f]{32,}\b`)
-	wwnText    = regexp.MustCompile(`(?i)\b(wwn-0x|naa\.|eui\.|nvme\.)[0-9a-f]{8,}`)
-	serialText = regexp.MustCompile(`(?i)\b(serial ?(?:number|no|#)?|serialnumber|s/n|asset tag|sequence code|lpar(?: extended)? name|vm[0-9]+ (?:extended )?name|plant)(\s*[:=]\s*)("[^"]*"|[^,;\n]*[^,;\s])`)
-	homeText   = regexp.MustCompile(`(/home/|/Users/|/export/home/|/var/lib/AccountsService/users/)[^/\s"',:;)]+`)
-	quoteUser  = regexp.MustCompile(`\b(acct|user|USER|USERNAME|LOGNAME|hostname|addr|laddr|raddr)=("[^"]*"|[^\s,;]+)`)
-	identText  = regexp.MustCompile(`\b(identification = )[0-9A-F]+`)
-	builder    = regexp.MustCompile(`(Linux version \S+ \()([^()@\s]+@[^()\s]+)(\))`)
-	cmdlineIn  = regexp.MustCompile(`^(.*?(?:[Cc]ommand line|Unknown kernel command line parameters?):? ?"?)(.*)$`)
-	sysHost    = regexp.MustCompile(`^((?:<[0-9]+>)?(?:[A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.,]+(?:Z|[+-][0-9:]{4,6})) )(\S+)( \S+: )`)
-	hostnameTo = regexp.MustCompile(`(?i)((?:set )?hostname (?:to|set to) <?)([^\s>]+)`)
-)
-
-// line redacts one line of text.
+// line redacts one line of text that is no record of a journal.
 func (r *redactor) line(s string) string {
 	if m := sysHost.FindStringSubmatchIndex(s); m != nil {
 		s = s[:m[4]] + r.mark("<host>") + s[m[5]:]
@@ -70,22 +53,31 @@ func (r *redactor) line(s string) string {
 	if strings.Contains(s, "Linux version ") {
 		return r.hostNames(r.banner(s)) // a release is full of dots and numbers that are no addresses
 	}
-	if m := cmdlineIn.FindStringSubmatch(s); m != nil && strings.Contains(m[2], "=") {
-		line, n := redactCommandLine(m[2])
-		r.count += n
-		s = m[1] + line
+	if strings.Contains(s, "ommand line") {
+		s = r.commandLine(s)
 	}
-	s = r.all(s, uuidText, "<uuid>")
-	s = r.all(s, macText, "<mac>")
+	s = r.apply(s, everywhere)
 	s = r.ipv6(s)
 	s = r.ipv4(s)
-	s = r.all(s, longHex, "<hex>")
-	s = r.after(s, wwnText, "<serial>", 1)
-	s = r.serials(s)
-	s = r.after(s, homeText, "<user>", 1)
+	if !clockLine.MatchString(s) {
+		s = r.apply(s, elsewhere)
+	}
 	s = r.value(s)
-	s = r.after(s, hostnameTo, "<host>", 1)
 	return r.hostNames(s)
+}
+
+// commandLine redacts a command line, or a part of one, within a line of text.
+func (r *redactor) commandLine(s string) string {
+	m := cmdlineIn.FindStringSubmatch(s)
+	if m == nil {
+		return s
+	}
+	line, n := redactCommandLine(m[2])
+	if n == 0 {
+		return s
+	}
+	r.count += n
+	return m[1] + line
 }
 
 // banner takes the builder out of "Linux version R (user@host) ...", unless it is a distribution's.
@@ -99,8 +91,7 @@ func (r *redactor) banner(s string) string {
 
 // serials takes serial numbers out of any number of lines.
 func (r *redactor) serials(s string) string {
-	s = r.after(s, serialText, "<serial>", 2)
-	return r.after(s, identText, "<serial>", 1)
+	return r.apply(s, serialRules)
 }
 
 // text redacts every line.
@@ -120,61 +111,118 @@ func (r *redactor) mark(m string) string {
 	return m
 }
 
-func (r *redactor) all(s string, re *regexp.Regexp, mark string) string {
-	return re.ReplaceAllStringFunc(s, func(string) string { return r.mark(mark) })
-}
-
-// after replaces what follows the first n groups of a match.
-func (r *redactor) after(s string, re *regexp.Regexp, mark string, n int) string {
-	return re.ReplaceAllStringFunc(s, func(m string) string {
-		groups := re.FindStringSubmatch(m)
-		if groups == nil {
-			return m
+// apply replaces what each rule finds, but for the groups that it keeps.
+func (r *redactor) apply(s string, rules []rule) string {
+	lower := strings.ToLower(s)
+	for _, rule := range rules {
+		if !rule.concerns(lower) {
+			continue
 		}
-		return strings.Join(groups[1:1+n], "") + r.mark(mark)
-	})
+		found := rule.re.FindAllStringSubmatchIndex(s, -1)
+		if found == nil {
+			continue
+		}
+		var out strings.Builder
+		last := 0
+		for _, m := range found {
+			from := m[0]
+			if rule.keep > 0 {
+				from = m[2*rule.keep+1] // the end of the last group to keep
+			}
+			if s[from:m[1]] == rule.mark {
+				continue
+			}
+			out.WriteString(s[last:from])
+			out.WriteString(r.mark(rule.mark))
+			last = m[1]
+		}
+		out.WriteString(s[last:])
+		s = out.String()
+		lower = strings.ToLower(s)
+	}
+	return s
 }
 
 func (r *redactor) value(s string) string {
+	if !strings.Contains(s, "=") {
+		return s
+	}
 	return quoteUser.ReplaceAllStringFunc(s, func(m string) string {
 		name, value, _ := strings.Cut(m, "=")
-		if strings.Trim(value, `"`) == "?" || strings.HasPrefix(value, "0x") {
+		if strings.Trim(value, `"`) == "?" || strings.HasPrefix(value, "0x") || value == redactedMark {
 			return m // audit writes ? for nothing; drivers write addr=0x...
 		}
 		return name + "=" + r.mark(redactedMark)
 	})
 }
 
+// ipv4 replaces all that can be read as an address, ranges and parts of longer
+// rows of numbers included: 10.20.30.40.8.1 is one with a port.
 func (r *redactor) ipv4(s string) string {
-	return replaceBounded(s, ipv4Text, func(m string) (string, bool) {
-		a, err := netip.ParseAddr(m)
-		if err != nil || a.IsLoopback() || a.IsUnspecified() {
+	if strings.Count(s, ".") < 3 {
+		return s
+	}
+	return replaceAll(s, ipv4Text, func(before byte, m string, _ byte) (string, bool) {
+		if isDigit(before) || strings.HasPrefix(m, "127.") || m == "0.0.0.0" {
 			return "", false
+		}
+		for part := range strings.SplitSeq(m, ".") {
+			if n, err := strconv.Atoi(part); err != nil || n > 255 {
+				return "", false
+			}
 		}
 		return r.mark("<ip>"), true
 	})
 }
 
+// ipv6 replaces all that netip takes for an address. A word that touches it at a
+// colon ("server:fe80::1") is no part of it, nor is the end of a sentence.
 func (r *redactor) ipv6(s string) string {
-	return replaceBounded(s, ipv6Text, func(m string) (string, bool) {
-		// A full stop or colon behind an address belongs to the sentence.
-		core := strings.TrimRight(m, ".")
-		if !strings.HasSuffix(core, "::") {
-			core = strings.TrimSuffix(core, ":")
+	if strings.Count(s, ":") < 2 {
+		return s
+	}
+	return replaceAll(s, ipv6Text, func(before byte, m string, after byte) (string, bool) {
+		core, lead, trail := m, "", ""
+		if isWordByte(before) && before != '_' {
+			i := strings.IndexByte(core, ':')
+			lead, core = core[:i], core[i:]
 		}
-		a, err := netip.ParseAddr(core)
-		if err != nil || a.IsLoopback() || a.IsUnspecified() || !strings.ContainsAny(core, "0123456789abcdefABCDEF") {
-			return "", false
+		if strings.HasPrefix(core, ":") && !strings.HasPrefix(core, "::") {
+			lead, core = lead+":", core[1:]
 		}
-		return r.mark("<ip>") + m[len(core):], true
+		if isWordByte(after) && after != '_' {
+			i := strings.LastIndexByte(core, ':')
+			if i < 0 {
+				return "", false
+			}
+			core, trail = core[:i], core[i:]
+		}
+		for core != "" {
+			a, err := netip.ParseAddr(core)
+			if err == nil {
+				if a.IsLoopback() || a.IsUnspecified() {
+					return "", false
+				}
+				return lead + r.mark("<ip>") + trail, true
+			}
+			if end := core[len(core)-1]; end != '.' && end != ':' {
+				return "", false
+			}
+			core, trail = core[:len(core)-1], core[len(core)-1:]+trail
+		}
+		return "", false
 	})
 }
 
-// replaceBounded replaces matches that are no part of a longer word or number.
-func replaceBounded(s string, re *regexp.Regexp, do func(string) (string, bool)) string {
+// replaceAll replaces matches. The function gets the bytes around them, blanks at the ends.
+func replaceAll(s string, re *regexp.Regexp, do func(before byte, m string, after byte) (string, bool)) string {
+	found := re.FindAllStringIndex(s, -1)
+	if found == nil {
+		return s
+	}
 	var out strings.Builder
 	last := 0
-	for _, m := range re.FindAllStringIndex(s, -1) {
+	for _, m := range found {
 		before, after := byte(' '), byte(' ')
 		if m[0] > 0 {
 			before = s[m[0]-1]
@@ -182,10 +230,7 @@ func replaceBounded(s string, re *regexp.Regexp, do func(string) (string, bool))
 		if m[1] < len(s) {
 			after = s[m[1]]
 		}
-		if isWordByte(before) || before == '.' || before == '-' || isWordByte(after) || after == '-' {
-			continue
-		}
-		if to, ok := do(s[m[0]:m[1]]); ok {
+		if to, ok := do(before, s[m[0]:m[1]], after); ok {
 			out.WriteString(s[last:m[0]])
 			out.WriteString(to)
 			last = m[1]
@@ -232,6 +277,8 @@ func (r *redactor) hostNames(s string) string {
 func isWordByte(b byte) bool {
 	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 }
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 
 func isNameByte(b byte) bool { return isWordByte(b) || b == '-' }
 

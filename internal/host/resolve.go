@@ -10,6 +10,8 @@ var (
 	errEscape  = errors.New("a symbolic link leads out of the root")
 	errLoop    = errors.New("too many symbolic links")
 	errSpecial = errors.New("not a regular file")
+	// errDangling is about the names of logs only: that they are listed is why the target is missed.
+	errDangling = errors.New("a symbolic link to something that is not there")
 )
 
 // resolve follows the symbolic links in a slash-separated name. An absolute

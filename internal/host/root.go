@@ -1,7 +1,6 @@
 package host
 
 import (
-	"archive/tar"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/cswatch/cswatch/internal/unpack"
 	"github.com/cswatch/cswatch/machine"
@@ -20,52 +18,64 @@ var ErrNoMachine = errors.New("nothing of a Linux machine is in it")
 
 // Root is a place that a snapshot can be collected from. Close it when done.
 type Root struct {
-	path    string
-	kind    string
-	fsys    fs.FS
-	folder  *os.Root // nil for a tarball
-	logs    []string
-	prefix  string // of the names in the tarball
-	refused Refused
-	damage  error
+	path   string
+	kind   string
+	fsys   fs.FS
+	logs   []string
+	limits logLimits
+	// problems are known from the names of logs alone.
+	problems []LogProblem
+	closer   io.Closer
+	// of a tarball
+	tarball *tarball
+	source  tarSource
 }
 
 // OpenRoot opens a folder ("/" is the running machine) or a tarball, plain or
 // compressed, and recognises a sosreport and an archive of cswatch collect in
-// either. A tarball is read once from end to end here and again for each log.
+// either. A tarball is read once from end to end here, and again if links in it
+// lead where facts and logs are not expected.
 func OpenRoot(path string) (*Root, error) {
-	info, err := os.Stat(path)
+	r, err := openRoot(path)
 	if err != nil {
-		return nil, fmt.Errorf("open root: %w", err)
+		return nil, fmt.Errorf("open root %s: %w", unpack.Shown(path), why(err))
 	}
-	if info.IsDir() {
+	r.limits = usualLimits
+	r.logs, r.problems = listLogs(r.fsys)
+	return r, nil
+}
+
+func openRoot(path string) (*Root, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
 		return openFolder(path)
+	case info.Mode().IsRegular():
+		return openTarball(path)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("open root %s: it is neither a folder nor a tarball", path)
-	}
-	return openTarball(path)
+	return nil, errors.New("it is neither a folder nor a tarball")
 }
 
 func openFolder(name string) (*Root, error) {
 	root, err := os.OpenRoot(name)
 	if err != nil {
-		return nil, fmt.Errorf("open root: %w", err)
+		return nil, err
 	}
 	if sub := onlyTop(root); sub != "" {
 		inner, err := root.OpenRoot(sub)
 		root.Close()
 		if err != nil {
-			return nil, fmt.Errorf("open root %s: open its only folder: %w", name, err)
+			return nil, fmt.Errorf("open its only folder: %w", why(err))
 		}
 		root = inner
 	}
 	fsys := folderFS{root}
-	r := &Root{path: name, fsys: fsys, folder: root, kind: kindOf(fsys, machine.KindFolder)}
+	r := &Root{path: name, fsys: fsys, closer: root, kind: kindOf(fsys, machine.KindFolder)}
 	if sameAsRunning(name) {
 		r.kind = machine.KindLive
 	}
-	r.logs = folderLogs(fsys)
 	return r, nil
 }
 
@@ -100,24 +110,29 @@ func onlyTop(root *os.Root) string {
 	return ""
 }
 
-func openTarball(name string) (*Root, error) {
+func openTarball(name string) (r *Root, err error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("open root: %w", err)
+		return nil, err
 	}
-	defer f.Close()
-	r, _, err := unpack.Reader(f, name)
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("open root %s: %w", name, err)
+		return nil, err
 	}
-	t, err := scanTarball(r)
+	src, err := newTarSource(f, info.Size(), name)
 	if err != nil {
-		return nil, fmt.Errorf("open root %s: %w", name, err)
+		return nil, err
 	}
-	return &Root{
-		path: name, fsys: t.facts, kind: kindOf(t.facts, machine.KindArchive),
-		logs: t.logs, prefix: t.top, refused: t.refused, damage: t.damage,
-	}, nil
+	t, err := readTarball(src)
+	if err != nil {
+		return nil, err
+	}
+	return &Root{path: name, fsys: t.facts, closer: f, kind: kindOf(t.facts, machine.KindArchive), tarball: t, source: src}, nil
 }
 
 // kindOf recognises what wrote a tree.
@@ -131,50 +146,6 @@ func kindOf(fsys fs.FS, otherwise string) string {
 	return otherwise
 }
 
-// folderLogs lists the kernel logs in a folder.
-func folderLogs(fsys fs.FS) []string {
-	var logs []string
-	for _, g := range logGlobs {
-		if !strings.Contains(g, "*") {
-			if info, err := fs.Stat(fsys, g); err == nil && info.Mode().IsRegular() {
-				logs = append(logs, g)
-			}
-			continue
-		}
-		for _, name := range listDir(fsys, path.Dir(g), maxDirEntries) {
-			full := path.Join(path.Dir(g), name)
-			if ok, _ := path.Match(g, full); !ok {
-				continue
-			}
-			if info, err := fs.Stat(fsys, full); err == nil && info.Mode().IsRegular() {
-				logs = append(logs, full)
-			}
-		}
-	}
-	sortLogs(logs)
-	return logs
-}
-
-// listDir returns up to limit names of a folder, sorted; none if it cannot be read.
-func listDir(fsys fs.FS, name string, limit int) []string {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	d, ok := f.(fs.ReadDirFile)
-	if !ok {
-		return nil
-	}
-	entries, _ := d.ReadDir(limit) // what could be read counts
-	names := make([]string, 0, len(entries))
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	slices.Sort(names)
-	return names
-}
-
 // Path returns the path as it was given.
 func (r *Root) Path() string { return r.path }
 
@@ -185,135 +156,127 @@ func (r *Root) Kind() string { return r.kind }
 // Of a tarball it holds only what Collect reads.
 func (r *Root) FS() fs.FS { return r.fsys }
 
-// Refused tells what a tarball holds and should not.
-func (r *Root) Refused() Refused { return r.refused }
-
-// Damage tells why a tarball could not be read to its end; nil if it could. What
-// came before the damage counts.
-func (r *Root) Damage() error { return r.damage }
-
-// Close releases the folder.
-func (r *Root) Close() error {
-	if r.folder == nil {
-		return nil
+// Incomplete tells why the root's logs, or all of it, are known to be not whole
+// before they are read: a tarball that is cut or damaged, names of logs that
+// lead nowhere, more logs than are read. It is nil if nothing is known. What is
+// there counts; Collect lists the same things among what could not be read.
+func (r *Root) Incomplete() error {
+	var all []error
+	if r.tarball != nil && r.tarball.damage != nil {
+		all = append(all, r.tarball.damage)
 	}
-	return r.folder.Close()
+	for _, p := range r.problems {
+		all = append(all, p)
+	}
+	return errors.Join(all...)
 }
 
-// Collect takes the snapshot. For the running machine it asks the kernel, too;
-// the damage of a tarball is listed among what could not be read.
+// Close releases the folder or the tarball.
+func (r *Root) Close() error { return r.closer.Close() }
+
+// Collect takes the snapshot. For the running machine it asks the kernel, too.
+// For any other root it lists what is wrong with the tarball and with the names
+// of its logs among what could not be read.
 func (r *Root) Collect() (*machine.Snapshot, error) {
 	opt := Options{Root: r.path, Kind: r.kind}
 	if r.kind == machine.KindLive {
 		opt = LiveOptions()
 	}
 	snap, err := Collect(r.fsys, opt)
-	if err == nil && r.damage != nil {
-		snap.Unreadable = append(snap.Unreadable, machine.Unreadable{
-			What: r.path, Reason: r.damage.Error(), HowTo: "copy or make the archive again: what is behind the damage is missing",
-		})
+	if err != nil || r.kind == machine.KindLive {
+		return snap, err
 	}
-	return snap, err
+	lacks := func(what, reason, howTo string) {
+		snap.Unreadable = append(snap.Unreadable, machine.Unreadable{What: what, Reason: reason, HowTo: howTo})
+	}
+	if t := r.tarball; t != nil {
+		if n := t.refused.count; n > 0 {
+			lacks(r.path, fmt.Sprintf("names of %d entries are absolute, lead out of it or are too long, and were not read; the first is %s", n, t.refused.first),
+				"look at them with tar -tvf; an archive of cswatch collect or sos has none")
+		}
+		if t.damage != nil {
+			lacks(r.path, t.damage.Error(), "copy or make the archive again: what is behind the damage is missing")
+		}
+	}
+	for _, p := range r.problems {
+		lacks("/"+p.Name, p.Err.Error(), "give the log with --log FILE")
+	}
+	return snap, nil
 }
 
-// Logs lists the kernel logs in the root, best first: what the kernel kept,
-// then the journal, then the files of a log daemon, where rotated ones follow
-// the current one.
+// Logs lists the kernel logs in the root in the order in which they are to be
+// read: the oldest first, the one that tells best how things stand last. First
+// come the files of log daemons, kind by kind, each from its oldest rotated file
+// to the current one; then the journal; then the kernel's own buffer (dmesg).
+// Of more than 64 logs the last 64 of this order are listed.
 func (r *Root) Logs() []string { return slices.Clone(r.logs) }
 
-// OpenLog streams one of the Logs, decompressed. It ends with a *LimitError
-// after 64 MiB.
+// OpenLog streams one of the Logs, decompressed. One of more than 2 GiB, or of
+// more than 1 GiB where it cannot be read from anywhere, ends with a
+// *LimitError; its beginning and its end were delivered then. To read all logs
+// of a compressed tarball, ReadLogs is much faster.
 func (r *Root) OpenLog(name string) (io.ReadCloser, error) {
 	if !slices.Contains(r.logs, name) {
-		return nil, fmt.Errorf("open log %.200q of %s: it is not one of its kernel logs", name, r.path)
+		return nil, fmt.Errorf("open log %.200q of %s: it is not one of its kernel logs", name, unpack.Shown(r.path))
 	}
-	var raw io.Reader
-	var file io.Closer
-	if r.folder != nil {
-		f, err := r.fsys.Open(name)
-		if err != nil {
-			return nil, fmt.Errorf("open log of %s: %w", r.path, err)
-		}
-		raw, file = f, f
-	} else {
-		f, err := os.Open(r.path)
-		if err != nil {
-			return nil, fmt.Errorf("open log of %s: %w", r.path, err)
-		}
-		file = f
-		if raw, err = seekEntry(f, r.path, path.Join(r.prefix, name)); err != nil {
-			f.Close()
-			return nil, fmt.Errorf("open log %s of %s: %w", name, r.path, err)
-		}
-	}
-	text, _, err := unpack.Reader(raw, name)
+	log, err := r.openLog(name)
 	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("open log %s of %s: %w", name, r.path, err)
+		return nil, fmt.Errorf("open log %s of %s: %w", unpack.Shown(name), unpack.Shown(r.path), why(err))
 	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{&limitReader{r: text, left: maxLog, name: name}, file}, nil
+	return log, nil
 }
 
-// seekEntry reads a tarball up to an entry.
-func seekEntry(f io.Reader, tarName, entry string) (io.Reader, error) {
-	r, _, err := unpack.Reader(f, tarName)
+// logReader is an open log.
+type logReader struct {
+	io.Reader
+	io.Closer
+}
+
+func (r *Root) openLog(name string) (io.ReadCloser, error) {
+	if r.tarball != nil {
+		text, err := r.tarball.openLog(r.source, name, r.limits)
+		return logReader{text, io.NopCloser(nil)}, err
+	}
+	f, err := r.fsys.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	tr := tar.NewReader(r)
-	for n := 0; n < maxEntries; n++ {
-		h, err := tr.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil && !errors.Is(err, tar.ErrInsecurePath) {
-			return nil, err
-		}
-		if name, ok := cleanEntry(h.Name); ok && name == entry && h.Typeflag == tar.TypeReg {
-			return tr, nil
+	src := logSource{name: name, r: f}
+	if at, ok := f.(io.ReaderAt); ok {
+		if info, err := f.Stat(); err == nil {
+			src.at, src.size = at, info.Size()
 		}
 	}
-	return nil, errors.New("it is no longer in the tarball")
+	text, err := openText(src, r.limits)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return logReader{text, f}, nil
 }
 
-// LimitError says that a log is longer than is read of it. What came before it is good.
-type LimitError struct {
-	Name  string
-	Limit int64
-}
-
-func (e *LimitError) Error() string {
-	return fmt.Sprintf("log %s: longer than %d MiB, the rest was not read", e.Name, e.Limit>>20)
-}
-
-type limitReader struct {
-	r    io.Reader
-	left int64
-	name string
-}
-
-func (l *limitReader) Read(p []byte) (int, error) {
-	if l.left == 0 {
-		// The end exactly at the limit is an end.
-		var one [1]byte
-		for range 100 {
-			n, err := l.r.Read(one[:])
-			if n > 0 {
-				break
-			}
-			if err != nil {
-				return 0, err
-			}
+// ReadLogs hands each of the Logs to read, in their order, as OpenLog would
+// deliver it. What stands in the way of one log, or the error of read, does not
+// keep the others from being read; all of them are returned. A compressed
+// tarball is read once for all logs, more often only where they are large and
+// lie in it in another order.
+func (r *Root) ReadLogs(read func(name string, text io.Reader) error) []LogProblem {
+	if r.tarball != nil && !r.source.plain {
+		return r.tarball.readLogs(r.source, r.logs, r.limits, read)
+	}
+	var problems []LogProblem
+	for _, name := range r.logs {
+		if err := r.readLog(name, read); err != nil {
+			problems = append(problems, LogProblem{name, err})
 		}
-		return 0, &LimitError{l.name, maxLog}
 	}
-	if int64(len(p)) > l.left {
-		p = p[:l.left]
+	return problems
+}
+
+func (r *Root) readLog(name string, read func(string, io.Reader) error) error {
+	log, err := r.openLog(name)
+	if err != nil {
+		return why(err)
 	}
-	n, err := l.r.Read(p)
-	l.left -= int64(n)
-	return n, err
+	defer log.Close()
+	return read(name, log)
 }

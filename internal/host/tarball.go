@@ -9,80 +9,139 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/cswatch/cswatch/internal/unpack"
 )
 
-// Refused counts what a tarball holds and a root cannot hold: names that are
-// absolute or climb out of it, and links that do.
-type Refused struct {
-	Count int    `json:"count"`
-	First string `json:"first,omitempty"` // the first such name, quoted and cut
+// refused counts what a tarball holds and a root cannot hold: names that are
+// absolute or climb out of it, and hard links to such names.
+type refused struct {
+	count int
+	first string // the first such name, quoted and cut
 }
 
-func (r *Refused) add(name string) {
-	if r.Count++; r.Count == 1 {
-		r.First = fmt.Sprintf("%.80q", name)
+func (r *refused) add(name string) {
+	if r.count++; r.count == 1 {
+		r.first = fmt.Sprintf("%.80q", name)
 	}
 }
 
-// tarball is what one pass over a tarball keeps.
+// tarSource is a tarball that can be read any number of times.
+type tarSource struct {
+	at   io.ReaderAt
+	size int64
+	name string
+	// plain: it is not compressed, so that entries can be read where they are.
+	plain bool
+}
+
+// newTarSource looks whether a tarball is compressed.
+func newTarSource(at io.ReaderAt, size int64, name string) (tarSource, error) {
+	s := tarSource{at: at, size: size, name: name}
+	_, format, err := unpack.Reader(io.NewSectionReader(at, 0, size), name)
+	s.plain = format == unpack.Plain
+	return s, err
+}
+
+// open returns the tarball from its beginning and, if it is not compressed, a
+// function that tells how far it was read.
+func (s tarSource) open() (r io.Reader, offset func() int64, err error) {
+	section := io.NewSectionReader(s.at, 0, s.size)
+	if s.plain {
+		return section, func() int64 {
+			at, _ := section.Seek(0, io.SeekCurrent) // asks, and cannot fail
+			return at
+		}, nil
+	}
+	r, _, err = unpack.Reader(section, s.name)
+	return r, nil, err
+}
+
+// tarball is what is kept of a tarball: the facts, and where the logs are.
 type tarball struct {
 	facts   *memFS
-	top     string   // the folder that is the root, "" if the tarball is
-	logs    []string // names within the root, best first
-	refused Refused
+	top     string // the folder that is the root, "" if the tarball is
+	refused refused
 	damage  error // why reading stopped before the end; nil if it did not
+	bytes   int   // kept, names included
 }
 
-// tarScan is the state of that pass.
-type tarScan struct {
-	fs      *memFS
-	tops    map[string]int  // candidate root to number of its facts
-	dirs    map[string]bool // folders whose presence is a fact, by full name
-	logs    []string        // full names
-	bytes   int             // kept, names included
-	refused Refused
+// readTarball reads a tarball once, and again where links lead to what was not kept.
+func readTarball(src tarSource) (*tarball, error) {
+	r, offset, err := src.open()
+	if err != nil {
+		return nil, err
+	}
+	t, err := scanTarball(r, offset)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.follow(src)
 }
 
-// scanTarball reads an uncompressed tarball to its end and keeps the facts of
-// its one root. Facts before a damaged place or a cut are kept.
-func scanTarball(r io.Reader) (*tarball, error) {
-	s := tarScan{fs: newMemFS(), tops: make(map[string]int), dirs: make(map[string]bool)}
+// errStop ends a walk before the end of the tarball.
+var errStop = errors.New("stop")
+
+// walk calls do for every entry of a tarball. Its error is that of do, or tells
+// where the tarball is damaged.
+func walk(r io.Reader, do func(n int, h *tar.Header, data io.Reader) error) error {
 	tr := tar.NewReader(r)
 	for n := 0; ; n++ {
 		h, err := tr.Next()
 		if err == io.EOF {
-			break
+			return nil
 		}
-		// archive/tar may be set to report such names itself; they are counted below.
+		// archive/tar may be set to report such names itself; they are counted here.
 		if err != nil && !errors.Is(err, tar.ErrInsecurePath) {
 			if n == 0 {
-				return s.damaged(fmt.Errorf("read its first entry: %w: it is no tarball; a log goes to --log", err))
+				return fmt.Errorf("read its first entry: %w: it is no tarball; a log goes to --log", err)
 			}
-			return s.damaged(fmt.Errorf("read entry %d of the tarball: %w", n+1, err))
+			return fmt.Errorf("read entry %d of the tarball: %w", n+1, err)
 		}
 		if n == maxEntries {
-			return nil, fmt.Errorf("the tarball holds more than %d entries: pack only what doctor needs with cswatch collect", maxEntries)
+			return fmt.Errorf("%w: it holds more than %d entries", errTooMuch, maxEntries)
 		}
-		if err := s.entry(h, tr); errors.Is(err, errTooMuch) {
-			return nil, err
-		} else if err != nil {
-			return s.damaged(err)
+		if err := do(n, h, tr); err != nil {
+			return err
 		}
 	}
-	return s.finish()
 }
 
-// damaged ends the pass early. Without a single fact there is nothing to keep.
-func (s *tarScan) damaged(err error) (*tarball, error) {
-	if len(s.tops) == 0 {
+// errTooMuch: a machine has less.
+var errTooMuch = errors.New("too much for one machine: pack only what doctor needs with cswatch collect")
+
+// tarScan is the state of the first pass, in which the root is not known yet.
+type tarScan struct {
+	tarball
+	offset func() int64
+	fs     *memFS
+	tops   map[string]int  // candidate root to number of its facts
+	dirs   map[string]bool // candidate roots of which folders are kept
+	logs   []string        // the first log of each candidate root
+}
+
+// scanTarball reads an uncompressed tarball to its end and keeps the facts of
+// its one root. Facts before a damaged place or a cut are kept.
+func scanTarball(r io.Reader, offset func() int64) (*tarball, error) {
+	s := tarScan{fs: newMemFS(), offset: offset, tops: make(map[string]int), dirs: make(map[string]bool)}
+	err := walk(r, s.entry)
+	if errors.Is(err, errTooMuch) || err != nil && len(s.tops) == 0 {
 		return nil, err
 	}
-	t, rootErr := s.finish()
-	if rootErr != nil {
-		return nil, rootErr
+	s.damage = err
+	if err := s.finish(); err != nil {
+		return nil, err
 	}
-	t.damage = err
-	return t, nil
+	return &s.tarball, nil
+}
+
+// keep counts what a name and what goes with it take in memory.
+func (t *tarball) keep(bytes int) error {
+	const node = 256 // a node, its place in the map and in its folder
+	if t.bytes += bytes + node; t.bytes > maxFacts {
+		return fmt.Errorf("%w: it holds more than %d MiB of facts and their names", errTooMuch, maxFacts>>20)
+	}
+	return nil
 }
 
 // cleanEntry returns an entry's name as an fs path, or false for a hostile one.
@@ -90,14 +149,16 @@ func cleanEntry(name string) (string, bool) {
 	if strings.HasPrefix(name, "/") || strings.ContainsRune(name, 0) || len(name) > maxLinkText {
 		return "", false
 	}
-	if slices.Contains(strings.Split(name, "/"), "..") {
-		return "", false
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." || len(part) > maxNamePart {
+			return "", false
+		}
 	}
 	name = path.Clean(name)
 	return name, fs.ValidPath(name)
 }
 
-func (s *tarScan) entry(h *tar.Header, r io.Reader) error {
+func (s *tarScan) entry(n int, h *tar.Header, data io.Reader) error {
 	name, ok := cleanEntry(h.Name)
 	if !ok {
 		s.refused.add(h.Name)
@@ -105,148 +166,155 @@ func (s *tarScan) entry(h *tar.Header, r io.Reader) error {
 	}
 	// The root is the tarball itself or one folder in it.
 	first, below, _ := strings.Cut(name, "/")
-	s.existence("", name)
-	s.existence(first, below)
+	if err := errors.Join(s.folders("", name), s.folders(first, below)); err != nil {
+		return err
+	}
 	top, rest := "", name
-	if !wanted(name) {
-		if top, rest = first, below; !wanted(rest) {
+	u := useOf(name)
+	if u == 0 {
+		if top, rest, u = first, below, useOf(below); u == 0 {
 			return nil
 		}
 	}
-	// Names count: 200 000 long ones would be a lot.
-	if s.bytes += 2 * (len(name) + len(h.Linkname) + 128); s.bytes > maxFacts {
-		return errTooMuch
+	node, err := s.node(n, h, top, u, limitOf(rest), data, s.offset)
+	if node == nil || err != nil {
+		return err
 	}
-	switch h.Typeflag {
-	case tar.TypeReg:
-		return s.file(h, name, top, rest, r)
-	case tar.TypeSymlink, tar.TypeLink:
-		s.link(h, name, top, rest)
-	case tar.TypeDir:
-		s.fs.put(name, &memNode{mode: fs.ModeDir | 0o755})
-	case tar.TypeChar, tar.TypeBlock:
-		// dev/hpet: that it exists is the fact.
-		if isFact(rest) && s.fs.put(name, &memNode{mode: 0o644}) {
-			s.tops[top]++
-		}
+	if err := s.keep(2*len(name) + len(node.link) + len(node.data)); err != nil {
+		return err
 	}
-	return nil
-}
-
-var errTooMuch = fmt.Errorf("the tarball holds more than %d MiB of facts, a machine has less: pack it again with cswatch collect", maxFacts>>20)
-
-// wanted says whether an entry of this name within a root is looked at.
-func wanted(name string) bool {
-	_, log := logRank(name)
-	return log || isFact(name) || factParents[name] || name == "var/log" || name == "var"
-}
-
-// presentDirs are the folders whose presence alone is a fact.
-var presentDirs = [...]string{moduleDir, "dev", cpuDir, nodeDir, "sos_commands"}
-
-// existence notes the folders whose presence is a fact, from any entry in them.
-func (s *tarScan) existence(top, rest string) {
-	for _, dir := range presentDirs {
-		if strings.HasPrefix(rest, dir+"/") {
-			s.dirs[path.Join(top, dir)] = true
-		}
-	}
-}
-
-func (s *tarScan) file(h *tar.Header, name, top, rest string, r io.Reader) error {
-	if _, ok := logRank(rest); ok {
-		if !slices.Contains(s.logs, name) && len(s.logs) < maxDirEntries {
-			s.logs = append(s.logs, name)
-		}
+	if !s.fs.put(name, node) || node.mode.IsDir() || node.link != "" {
 		return nil
 	}
-	if !isFact(rest) {
-		return nil
-	}
-	data, err := io.ReadAll(io.LimitReader(r, maxFact+1))
-	if err != nil {
-		return fmt.Errorf("read %.200q in the tarball: %w", h.Name, err)
-	}
-	if s.bytes += len(data); s.bytes > maxFacts {
-		return errTooMuch
-	}
-	if s.fs.put(name, &memNode{mode: 0o644, data: data}) {
+	if u&asFact != 0 {
 		s.tops[top]++
+	} else if _, isLog := logRank(rest); isLog && s.logs == nil {
+		s.logs = []string{top}
 	}
 	return nil
 }
 
-// link keeps a symbolic link that stays in the tarball. A hard link becomes an
-// absolute one, which is what its target means.
-func (s *tarScan) link(h *tar.Header, name, top, rest string) {
-	target := h.Linkname
-	if h.Typeflag == tar.TypeLink {
-		clean, ok := cleanEntry(target)
+// maxTops is of how many candidate roots the folders are kept.
+const maxTops = 64
+
+// folders keeps the folders whose presence is a fact, from any entry in them.
+func (s *tarScan) folders(top, rest string) error {
+	if first, _, deep := strings.Cut(rest, "/"); !deep || !parents[first] {
+		return nil
+	}
+	if !s.dirs[top] {
+		if len(s.dirs) == maxTops {
+			return nil
+		}
+		s.dirs[top] = true
+	}
+	for i, depth := 0, 0; depth < maxDepth; depth++ {
+		k := strings.IndexByte(rest[i:], '/')
+		if k < 0 {
+			return nil
+		}
+		i += k
+		if dir := rest[:i]; parents[dir] || exactFacts[dir] {
+			if full := path.Join(top, dir); s.fs.nodes[full] == nil {
+				if err := s.keep(2 * len(full)); err != nil {
+					return err
+				}
+				s.fs.mkdirs(full)
+			}
+		}
+		i++
+	}
+	return nil
+}
+
+// maxDepth is how deep names are looked at; facts lie less than 10 deep.
+const maxDepth = 40
+
+// logPlace is where a log is in a tarball.
+type logPlace struct {
+	entry  int
+	size   int64
+	offset int64 // -1 where it cannot be read by itself: in a compressed tarball, or with holes in it
+	sparse bool
+}
+
+// node makes what is kept of an entry; nil if nothing is. Only the data of facts are read.
+func (t *tarball) node(n int, h *tar.Header, top string, u use, limit int, data io.Reader, offset func() int64) (*memNode, error) {
+	node := &memNode{mode: 0o644, entry: n}
+	switch h.Typeflag {
+	case tar.TypeReg, tar.TypeGNUSparse:
+		if u&asLog != 0 {
+			node.log = &logPlace{entry: n, size: h.Size, offset: -1, sparse: isSparse(h)}
+			if offset != nil && !node.log.sparse {
+				node.log.offset = offset()
+			}
+		}
+		if u&asFact != 0 {
+			var err error
+			if node.data, err = io.ReadAll(io.LimitReader(data, int64(limit)+1)); err != nil {
+				return nil, fmt.Errorf("read %.200q in the tarball: %w", h.Name, err)
+			}
+		}
+		if u&asProcess != 0 {
+			var err error
+			if node.data, err = io.ReadAll(io.LimitReader(data, maxComm)); err != nil {
+				return nil, fmt.Errorf("read %.200q in the tarball: %w", h.Name, err)
+			}
+			if _, ok := isDaemon(strings.TrimSpace(string(node.data))); !ok {
+				return nil, nil
+			}
+		}
+		if u&^asFolder == 0 {
+			return nil, nil
+		}
+	case tar.TypeSymlink:
+		node.mode, node.link = fs.ModeSymlink|0o777, h.Linkname
+	case tar.TypeLink:
+		// A hard link means its target from the root of the tarball.
+		target, ok := cleanEntry(h.Linkname)
 		if ok && top != "" {
-			clean, ok = strings.CutPrefix(clean, top+"/")
+			target, ok = strings.CutPrefix(target, top+"/")
 		}
 		if !ok {
-			s.refused.add(h.Name)
-			return
+			t.refused.add(h.Name)
+			return nil, nil
 		}
-		target = "/" + clean
+		node.mode, node.link = fs.ModeSymlink|0o777, "/"+target
+	case tar.TypeDir:
+		node.mode = fs.ModeDir | 0o755
+	case tar.TypeChar, tar.TypeBlock, tar.TypeFifo:
+		node.mode = fs.ModeDevice | 0o644 // dev/hpet: that it exists is the fact
+	default:
+		return nil, nil
 	}
-	if !strings.HasPrefix(target, "/") && climbs(path.Dir(rest), target) || len(target) > maxLinkText {
-		s.refused.add(h.Name)
-		return
+	if len(node.link) > maxLinkText {
+		t.refused.add(h.Name)
+		return nil, nil
 	}
-	if _, isLog := logRank(rest); isLog {
-		return // the file that it names is listed under its own name
-	}
-	s.fs.put(name, &memNode{mode: fs.ModeSymlink | 0o777, link: target})
+	return node, nil
 }
 
-// climbs says whether a relative target, seen from a folder within the root, leads above the root.
-func climbs(dir, target string) bool {
-	depth := 0
-	if dir != "." {
-		depth = strings.Count(dir, "/") + 1
+// isSparse says that an entry has holes, so that its data are not as they lie in the tarball.
+func isSparse(h *tar.Header) bool {
+	if h.Typeflag == tar.TypeGNUSparse {
+		return true
 	}
-	for part := range strings.SplitSeq(target, "/") {
-		switch part {
-		case "", ".":
-		case "..":
-			if depth--; depth < 0 {
-				return true
-			}
-		default:
-			depth++
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
 		}
 	}
 	return false
 }
 
 // finish decides which folder is the root.
-func (s *tarScan) finish() (*tarball, error) {
+func (s *tarScan) finish() error {
 	top, err := s.root()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, dir := range presentDirs {
-		if full := path.Join(top, dir); s.dirs[full] {
-			s.fs.mkdirs(full)
-		}
-	}
-	t := &tarball{facts: s.fs.sub(top), top: top, refused: s.refused}
-	for _, full := range s.logs {
-		rest := full
-		if top != "" {
-			var ok bool
-			if rest, ok = strings.CutPrefix(full, top+"/"); !ok {
-				continue
-			}
-		}
-		if _, ok := logRank(rest); ok {
-			t.logs = append(t.logs, rest)
-		}
-	}
-	sortLogs(t.logs)
-	return t, nil
+	s.top, s.facts = top, s.fs.sub(top)
+	return nil
 }
 
 func (s *tarScan) root() (string, error) {
@@ -266,23 +334,7 @@ func (s *tarScan) root() (string, error) {
 		if len(s.logs) == 0 {
 			return "", nil
 		}
-		if _, ok := logRank(s.logs[0]); ok {
-			return "", nil
-		}
-		top, _, _ := strings.Cut(s.logs[0], "/")
-		return top, nil
+		return s.logs[0], nil
 	}
 	return "", fmt.Errorf("the tarball holds several machines (%.40q, %.40q and %d more): give one tarball for each", tops[0], tops[1], len(tops)-2)
-}
-
-// sortLogs puts the best log first and keeps the order of names within a kind.
-func sortLogs(logs []string) {
-	slices.SortFunc(logs, func(a, b string) int {
-		ra, _ := logRank(a)
-		rb, _ := logRank(b)
-		if ra != rb {
-			return ra - rb
-		}
-		return strings.Compare(a, b)
-	})
 }

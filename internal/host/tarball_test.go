@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,14 +30,17 @@ func TestHostileNamesAreCountedAndNotKept(t *testing.T) {
 		&tar.Header{Name: "proc/sys/kernel/version", Typeflag: tar.TypeLink, Linkname: "proc/version"},
 		&tar.Header{Name: "dev/hpet", Typeflag: tar.TypeChar},
 	)
-	b, err := scanTarball(bytes.NewReader(raw))
+	b, err := readTarball(sourceOf(t, raw))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.refused.Count != 5 || b.refused.First != `"../../etc/os-release"` {
-		t.Errorf("refused %+v, want 5, the first ../../etc/os-release", b.refused)
+	if b.refused.count != 4 || b.refused.first != `"../../etc/os-release"` {
+		t.Errorf("refused %+v, want 4, the first ../../etc/os-release", b.refused)
 	}
-	for _, name := range []string{"etc/os-release", "proc/cmdline", "proc/cpuinfo", "proc/uptime", "proc/sysinfo", "proc/version_signature"} {
+	if _, err := fs.ReadFile(b.facts, "proc/uptime"); !errors.Is(err, errEscape) {
+		t.Errorf("a link that leads out: error %v", err)
+	}
+	for _, name := range []string{"etc/os-release", "proc/cmdline", "proc/cpuinfo", "proc/sysinfo", "proc/version_signature"} {
 		if _, err := fs.ReadFile(b.facts, name); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: error %v, want that it does not exist", name, err)
 		}
@@ -49,36 +53,63 @@ func TestHostileNamesAreCountedAndNotKept(t *testing.T) {
 	}
 }
 
+// sourceOf makes a source of a tarball in memory.
+func sourceOf(t testing.TB, raw []byte) tarSource {
+	t.Helper()
+	src, err := newTarSource(bytes.NewReader(raw), int64(len(raw)), "x.tar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
 func TestATarballIsBounded(t *testing.T) {
 	t.Run("in entries", func(t *testing.T) {
 		_, err := scanTarball(endless(t, func(n int) *tar.Header {
 			return &tar.Header{Name: fmt.Sprintf("tmp/%d", n), Typeflag: tar.TypeReg}
-		}, nil))
+		}, nil), nil)
 		if err == nil || !strings.Contains(err.Error(), "more than 200000 entries") {
 			t.Errorf("error %v", err)
 		}
 	})
 	t.Run("in bytes of facts", func(t *testing.T) {
-		big := make([]byte, maxFact)
-		_, err := scanTarball(endless(t, func(n int) *tar.Header {
-			return &tar.Header{Name: fmt.Sprintf("sys/module/clocksource/parameters/p%d", n), Typeflag: tar.TypeReg, Size: maxFact}
-		}, big))
+		data := make(map[string][]byte)
+		var entries []*tar.Header
+		for n := range maxFacts/maxSysFact + 1 {
+			name := fmt.Sprintf("%s/cpu%d/topology/physical_package_id", cpuDir, n)
+			data[name] = make([]byte, maxSysFact)
+			entries = append(entries, &tar.Header{Name: name, Typeflag: tar.TypeReg})
+		}
+		_, err := scanTarball(bytes.NewReader(pack(t, data, entries...)), nil)
 		if err == nil || !strings.Contains(err.Error(), "MiB of facts") {
 			t.Errorf("error %v", err)
 		}
 	})
+	t.Run("in folders that could be the root", func(t *testing.T) {
+		entries := []*tar.Header{{Name: "proc/version", Typeflag: tar.TypeReg}}
+		for n := range 10 * maxTops {
+			entries = append(entries, &tar.Header{Name: fmt.Sprintf("top%d/dev/x", n), Typeflag: tar.TypeReg})
+		}
+		b, err := scanTarball(bytes.NewReader(pack(t, nil, entries...)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(b.facts.nodes); n > 3*maxTops {
+			t.Errorf("%d names are kept", n)
+		}
+	})
 	t.Run("in bytes of names", func(t *testing.T) {
-		long := strings.Repeat("x", 3000)
+		long := strings.Repeat("x", 200)
 		_, err := scanTarball(endless(t, func(n int) *tar.Header {
-			return &tar.Header{Name: fmt.Sprintf("%s/sys/module/clocksource/parameters/p%d", long, n), Typeflag: tar.TypeReg, Format: tar.FormatPAX}
-		}, nil))
+			return &tar.Header{Name: fmt.Sprintf("%s/sys/module/clocksource/parameters/p%d", long, n), Typeflag: tar.TypeReg}
+		}, nil), nil)
 		if err == nil || !strings.Contains(err.Error(), "MiB of facts") {
 			t.Errorf("error %v", err)
 		}
 	})
 	t.Run("in bytes of one file", func(t *testing.T) {
 		data := map[string][]byte{"proc/cpuinfo": make([]byte, 3*maxFact)}
-		b, err := scanTarball(bytes.NewReader(pack(t, data, &tar.Header{Name: "proc/cpuinfo", Typeflag: tar.TypeReg})))
+		b, err := readTarball(sourceOf(t, pack(t, data, &tar.Header{Name: "proc/cpuinfo", Typeflag: tar.TypeReg})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,8 +154,8 @@ func TestFactsBeforeACutAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if snap.Kernel.Release != "6.1.0" || !errors.Is(r.Damage(), io.ErrUnexpectedEOF) {
-		t.Errorf("release %q, damage %v", snap.Kernel.Release, r.Damage())
+	if snap.Kernel.Release != "6.1.0" || !errors.Is(r.Incomplete(), io.ErrUnexpectedEOF) {
+		t.Errorf("release %q, incomplete: %v", snap.Kernel.Release, r.Incomplete())
 	}
 	last := snap.Unreadable[len(snap.Unreadable)-1]
 	if last.What != r.Path() || !strings.Contains(last.HowTo, "again") {
@@ -157,7 +188,7 @@ func TestTheRootOfATarballIsFound(t *testing.T) {
 		{"two machines cannot be told apart", []string{"a/proc/version", "b/proc/version"}, "", "several machines"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b, err := scanTarball(bytes.NewReader(entry(tt.names...)))
+			b, err := readTarball(sourceOf(t, entry(tt.names...)))
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("error %v, want one with %q", err, tt.err)
@@ -176,7 +207,7 @@ func TestTheRootOfATarballIsFound(t *testing.T) {
 
 func TestModulesWithoutParametersAreAFactInATarball(t *testing.T) {
 	data := map[string][]byte{"sys/module/kvm/parameters/nx": []byte("Y\n"), "proc/version": []byte("Linux version 5.4.0\n")}
-	b, err := scanTarball(bytes.NewReader(pack(t, data,
+	b, err := readTarball(sourceOf(t, pack(t, data,
 		&tar.Header{Name: "sys/module/kvm/parameters/nx", Typeflag: tar.TypeReg}, &tar.Header{Name: "proc/version", Typeflag: tar.TypeReg})))
 	if err != nil {
 		t.Fatal(err)
@@ -199,22 +230,54 @@ func FuzzTarball(f *testing.F) {
 		&tar.Header{Name: "a/proc/version", Typeflag: tar.TypeReg},
 		&tar.Header{Name: "a/proc/cmdline", Typeflag: tar.TypeSymlink, Linkname: "../proc/version"},
 		&tar.Header{Name: "a/proc", Typeflag: tar.TypeSymlink, Linkname: "/proc/version"}))
+	f.Add(pack(f, map[string][]byte{"proc/version": []byte("x"), "data/log/messages": []byte("line\n"), "deep/er/file": []byte("y")},
+		&tar.Header{Name: "var/log", Typeflag: tar.TypeSymlink, Linkname: "/data/log"},
+		&tar.Header{Name: "data/log/messages", Typeflag: tar.TypeReg},
+		&tar.Header{Name: "proc/cmdline", Typeflag: tar.TypeSymlink, Linkname: "/short/file"},
+		&tar.Header{Name: "short", Typeflag: tar.TypeSymlink, Linkname: "deep/er"},
+		&tar.Header{Name: "deep/er/file", Typeflag: tar.TypeReg},
+		&tar.Header{Name: "proc/version", Typeflag: tar.TypeReg}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b, err := scanTarball(bytes.NewReader(data))
+		src, err := newTarSource(bytes.NewReader(data), int64(len(data)), "x.tar")
 		if err != nil {
 			return
 		}
-		for name := range b.facts.nodes {
-			if name != "." && !wanted(name) {
-				// Folders above a wanted name are there, too.
-				if n := b.facts.nodes[name]; !n.mode.IsDir() {
-					t.Errorf("kept %q, which is not on the list", name)
-				}
-			}
+		b, err := readTarball(src)
+		if err != nil {
+			return
+		}
+		if b.bytes > maxFacts {
+			t.Errorf("%d bytes kept", b.bytes)
 		}
 		snap, err := Collect(b.facts, Options{Kind: kindOf(b.facts, machine.KindArchive)})
 		if (snap == nil) == (err == nil) {
 			t.Errorf("snapshot %v and error %v", snap, err)
+		}
+		// Both ways to read the logs give the same.
+		logs, _ := listLogs(b.facts)
+		limits := logLimits{head: 1 << 16, tail: 1 << 10, stream: 1 << 10}
+		var together []string
+		problems := b.readLogs(src, logs, limits, func(name string, text io.Reader) error {
+			data, err := io.ReadAll(text)
+			together = append(together, name+": "+string(data))
+			return err
+		})
+		var single []string
+		failed := 0
+		for _, name := range logs {
+			text, err := b.openLog(src, name, limits)
+			if err != nil {
+				failed++
+				continue
+			}
+			data, err := io.ReadAll(text)
+			if err != nil {
+				failed++
+			}
+			single = append(single, name+": "+string(data))
+		}
+		if !slices.Equal(together, single) || len(problems) != failed {
+			t.Errorf("together %q with %v, one by one %q with %d problems", together, problems, single, failed)
 		}
 	})
 }

@@ -236,8 +236,10 @@ func (c *collector) runningDaemon() string {
 	return ""
 }
 
+const maxComm = 64 // bytes of a program's name; the kernel has 15
+
 func (c *collector) comm(pid string) string {
-	data, err := readLimited(c.fsys, path.Join("proc", pid, "comm"), 64)
+	data, err := readLimited(c.fsys, path.Join("proc", pid, "comm"), maxComm)
 	if err != nil {
 		return ""
 	}

@@ -183,9 +183,9 @@ func (b *bundle) addLog() {
 		return
 	}
 	before := b.red.count
-	filter := b.red.line
+	filter := b.red.logLine
 	if b.opt.NoRedact {
-		filter = func(s string) string { return s }
+		filter = func(s string, _ initBlock) string { return s }
 	}
 	h := headTail{filter: filter, headSize: maxLogHead, tailSize: maxLogTail}
 	b.report.LogError = h.readFrom(b.opt.KernelLog)

@@ -236,7 +236,7 @@ func TestHeadAndTailOfALongLogAreKept(t *testing.T) {
 		in.WriteByte('\n')
 	}
 	in.WriteString("the very last line")
-	h := headTail{filter: strings.ToUpper, headSize: 300, tailSize: 200}
+	h := headTail{filter: func(s string, _ initBlock) string { return strings.ToUpper(s) }, headSize: 300, tailSize: 400}
 	if err := h.readFrom(strings.NewReader(in.String())); err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestHeadAndTailOfALongLogAreKept(t *testing.T) {
 	if want := "cswatch(collect): " + strconv.Itoa(1001-kept) + " lines of the kernel log were left out here"; said != want {
 		t.Errorf("marker %q, want %q", said, want)
 	}
-	if len(out) > 300+200+len(said)+1 {
+	if len(out) > 300+400+len(said)+1 {
 		t.Errorf("%d bytes, want at most head, tail and marker", len(out))
 	}
 	if h.dropped == 0 {
@@ -263,7 +263,7 @@ func TestHeadAndTailOfALongLogAreKept(t *testing.T) {
 }
 
 func TestALineWithoutEndIsCut(t *testing.T) {
-	h := headTail{filter: func(s string) string { return s }, headSize: maxLogHead, tailSize: maxLogTail}
+	h := headTail{filter: func(s string, _ initBlock) string { return s }, headSize: maxLogHead, tailSize: maxLogTail}
 	if err := h.readFrom(io.MultiReader(strings.NewReader(strings.Repeat("y", 10*maxLogLine)), strings.NewReader("\nnext\n"))); err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestALineWithoutEndIsCut(t *testing.T) {
 }
 
 func TestAFilterThatLengthensStaysWithinTheTail(t *testing.T) {
-	h := headTail{filter: func(s string) string { return s + strings.Repeat("+", 100) }, headSize: 10, tailSize: 1000}
+	h := headTail{filter: func(s string, _ initBlock) string { return s + strings.Repeat("+", 100) }, headSize: 10, tailSize: 1000}
 	if err := h.readFrom(strings.NewReader(strings.Repeat("a line\n", 500))); err != nil {
 		t.Fatal(err)
 	}

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cswatch/cswatch/internal/unpack"
 )
 
 // recordBytes is more than the kernel ever returns for one record (8 KiB); a
@@ -25,7 +27,7 @@ type PermissionError struct {
 }
 
 func (e *PermissionError) Error() string {
-	return fmt.Sprintf("read kernel log %s: %v; run as root, give the program CAP_SYSLOG (setcap cap_syslog+ep), or allow everybody: sysctl kernel.dmesg_restrict=0", e.Device, e.Err)
+	return fmt.Sprintf("read kernel log %s: %v; run as root, give the program CAP_SYSLOG (setcap cap_syslog+ep), or allow everybody: sysctl kernel.dmesg_restrict=0", unpack.Shown(e.Device), e.Err)
 }
 
 // Unwrap returns the system's error.
@@ -34,8 +36,13 @@ func (e *PermissionError) Unwrap() error { return e.Err }
 // Is makes errors.Is(err, fs.ErrPermission) hold.
 func (e *PermissionError) Is(target error) bool { return target == fs.ErrPermission }
 
+// ErrEmpty says that a source of the kernel's log holds no record, which no log
+// of a running machine does: an empty file is mounted over the device, or the
+// journal keeps no kernel messages.
+var ErrEmpty = errors.New("it holds no record")
+
 // Buffer is the log of the running machine. Reading yields kmsg records or
-// journal JSON. Complete, Note and Overruns are final once reading has ended.
+// journal JSON. Note is final once reading has ended.
 type Buffer struct {
 	// Source names where the text comes from: the device, or the command.
 	Source string
@@ -55,38 +62,30 @@ func (b *Buffer) Close() error {
 	return b.device.Close()
 }
 
-// Overruns counts how often the kernel overwrote records before they were read.
-func (b *Buffer) Overruns() int {
-	if b.device == nil {
-		return 0
-	}
-	return b.device.overruns
-}
-
-// Complete reports that the text reaches from the beginning of the boot to now.
-func (b *Buffer) Complete() bool { return b.Note() == "" }
-
-// Note says what is missing, in a sentence, "" if nothing is.
+// Note says in a sentence which part of the log is missing (its beginning, its
+// end, or something between) and why; "" if it reaches from the beginning of
+// the boot to now.
 func (b *Buffer) Note() string {
 	notes := b.notes
 	if d := b.device; d != nil {
 		if d.first > 0 {
-			notes = append(notes, fmt.Sprintf("the ring buffer has lost the first %d records of this boot; journalctl -k -b may have them", d.first))
+			notes = append(notes, fmt.Sprintf("its beginning is missing: the ring buffer has lost the first %d records of this boot; journalctl -k -b may have them", d.first))
 		}
 		if d.overruns > 0 {
-			notes = append(notes, fmt.Sprintf("records were overwritten %d times while the buffer was read", d.overruns))
+			notes = append(notes, fmt.Sprintf("records are missing: the kernel overwrote some %d times before they were read", d.overruns))
 		}
 	}
 	return strings.Join(notes, "; ")
 }
 
 // ReadBuffer reads the kernel's log of this boot: the ring buffer through the
-// device, or the journal if the device is not there or not allowed. If neither
-// can be had, the error wraps that of the device, a *PermissionError where it
-// was refused, and that of the journal.
+// device, or the journal if the device is not there, not allowed or empty. If
+// neither can be had, the error wraps that of the device, a *PermissionError
+// where it was refused, and that of the journal; ErrEmpty is either's that holds
+// no record.
 func (c Config) ReadBuffer(ctx context.Context) (*Buffer, error) {
 	c = c.withDefaults()
-	d, err := openDevice(c.Device)
+	d, err := openDevice(c.Device, c.system)
 	if err == nil {
 		d.ctx = ctx
 		if err = d.prime(); err == nil {
@@ -95,7 +94,7 @@ func (c Config) ReadBuffer(ctx context.Context) (*Buffer, error) {
 		err = errors.Join(err, d.Close())
 	}
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("read kernel log %s: %w", c.Device, ctx.Err())
+		return nil, fmt.Errorf("read kernel log %s: %w", unpack.Shown(c.Device), ctx.Err())
 	}
 	if len(c.Journal) == 0 {
 		return nil, err
@@ -111,6 +110,7 @@ func (c Config) ReadBuffer(ctx context.Context) (*Buffer, error) {
 // would block. It is not an os.File, whose reads wait in the runtime.
 type device struct {
 	name     string
+	system   system
 	fd       int
 	ctx      context.Context // of ReadBuffer, nil for none
 	buf      []byte
@@ -121,32 +121,41 @@ type device struct {
 	err      error
 }
 
-func openDevice(name string) (*device, error) {
+func openDevice(name string, sys system) (*device, error) {
 	for {
-		fd, err := unix.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		fd, err := sys.open(name)
 		switch err {
 		case nil:
-			return &device{name: name, fd: fd}, nil
+			return &device{name: name, system: sys, fd: fd}, nil
 		case unix.EINTR:
 		case unix.EPERM, unix.EACCES:
 			return nil, &PermissionError{Device: name, Err: err}
 		case unix.ENOENT, unix.ENXIO, unix.ENODEV:
-			return nil, fmt.Errorf("read kernel log %s: there is no such device here (a container?); give the log with --log FILE: %w", name, err)
+			return nil, fmt.Errorf("read kernel log %s: there is no such device here (a container?); give the log with --log FILE: %w", unpack.Shown(name), err)
 		default:
-			return nil, fmt.Errorf("read kernel log %s: %w", name, err)
+			return nil, fmt.Errorf("read kernel log %s: %w", unpack.Shown(name), err)
 		}
 	}
 }
 
-// prime reads the first record, which tells whether reading is allowed and
-// whether the beginning of the boot is still there.
+// prime reads the first record, which tells whether reading is allowed, whether
+// there is anything to read, and whether the beginning of the boot is still there.
 func (d *device) prime() error {
 	d.fill()
-	if d.err == io.EOF {
-		return nil
+	switch {
+	case d.err == io.EOF:
+		return fmt.Errorf("read kernel log %s: %w; give the log with --log FILE", unpack.Shown(d.name), ErrEmpty)
+	case d.err != nil:
+		return d.err
+	case !recordHead.Match(d.rest):
+		// Such as /dev/zero, which would never end.
+		return fmt.Errorf("read kernel log %s: it does not deliver the kernel's records; give the log with --log FILE", unpack.Shown(d.name))
 	}
-	return d.err
+	return nil
 }
+
+// recordHead is the beginning of a record: level and facility, sequence, time, flags.
+var recordHead = regexp.MustCompile(`^[0-9]{1,6},[0-9]{1,20},[0-9]{1,20},[^;\n]*;`)
 
 func (d *device) fill() {
 	if d.buf == nil {
@@ -154,10 +163,10 @@ func (d *device) fill() {
 	}
 	for d.err == nil {
 		if d.ctx != nil && d.ctx.Err() != nil {
-			d.err = fmt.Errorf("read kernel log %s: %w", d.name, d.ctx.Err())
+			d.err = fmt.Errorf("read kernel log %s: %w", unpack.Shown(d.name), d.ctx.Err())
 			return
 		}
-		n, err := unix.Read(d.fd, d.buf)
+		n, err := d.system.read(d.fd, d.buf)
 		switch {
 		case err == unix.EINTR:
 		case err == unix.EPIPE: // the next read goes on at the oldest record left
@@ -167,7 +176,7 @@ func (d *device) fill() {
 		case err == unix.EPERM || err == unix.EACCES:
 			d.err = &PermissionError{Device: d.name, Err: err}
 		case err != nil:
-			d.err = fmt.Errorf("read kernel log %s: %w", d.name, err)
+			d.err = fmt.Errorf("read kernel log %s: %w", unpack.Shown(d.name), err)
 		case n == 0:
 			d.err = io.EOF
 		default:
@@ -214,62 +223,7 @@ func (d *device) Close() error {
 	fd := d.fd
 	d.fd = -1
 	if err := unix.Close(fd); err != nil {
-		return fmt.Errorf("close %s: %w", d.name, err)
+		return fmt.Errorf("close %s: %w", unpack.Shown(d.name), err)
 	}
 	return nil
-}
-
-// readJournal runs the journal's command and keeps its output.
-func (c Config) readJournal(ctx context.Context) (*Buffer, error) {
-	limited, cancel := context.WithTimeout(ctx, c.JournalLimit)
-	defer cancel()
-	name := strings.Join(c.Journal, " ")
-	var out, complaint limitedBuffer
-	out.limit, complaint.limit = c.JournalBytes, 4<<10
-	out.full = cancel // nothing after the limit is of use
-	cmd := exec.CommandContext(limited, c.Journal[0], c.Journal[1:]...)
-	cmd.Stdout, cmd.Stderr = &out, &complaint
-	cmd.WaitDelay = c.JournalLimit / 4
-	err := cmd.Run()
-	b := &Buffer{Source: name, r: bytes.NewReader(out.b)}
-	switch {
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("run %s: %w", name, ctx.Err())
-	case len(out.b) == 0 && err != nil:
-		if said := strings.TrimSpace(string(complaint.b)); said != "" {
-			return nil, fmt.Errorf("run %s: %w: %s", name, err, said)
-		}
-		return nil, fmt.Errorf("run %s: %w; give the log with --log FILE", name, err)
-	case len(out.b) == 0:
-		return nil, fmt.Errorf("run %s: it printed nothing; give the log with --log FILE", name)
-	case out.cut:
-		b.notes = append(b.notes, fmt.Sprintf("the journal printed more than %d bytes; the rest was dropped", c.JournalBytes))
-	case limited.Err() != nil:
-		b.notes = append(b.notes, fmt.Sprintf("the journal did not finish within %v; the rest was dropped", c.JournalLimit))
-	case err != nil:
-		b.notes = append(b.notes, fmt.Sprintf("the journal ended with an error: %v", err))
-	}
-	return b, nil
-}
-
-// limitedBuffer keeps the first bytes that are written to it.
-type limitedBuffer struct {
-	b     []byte
-	limit int64
-	cut   bool
-	full  func()
-}
-
-func (l *limitedBuffer) Write(p []byte) (int, error) {
-	room := l.limit - int64(len(l.b))
-	if int64(len(p)) > room {
-		l.b = append(l.b, p[:max(room, 0)]...)
-		if !l.cut && l.full != nil {
-			l.full()
-		}
-		l.cut = true
-		return len(p), nil
-	}
-	l.b = append(l.b, p...)
-	return len(p), nil
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Config says where logs come from. The zero value is the running machine.
@@ -17,10 +19,19 @@ type Config struct {
 	Journal []string
 	// JournalLimit is the time that the command may take; 0 is 2 s.
 	JournalLimit time.Duration
-	// JournalBytes is how much of its output is kept; 0 is 16 MiB.
+	// JournalBytes is how much of its output is kept, half from its beginning and
+	// half from its end; 0 is 16 MiB.
 	JournalBytes int64
 	// Stdin is what the name "-" opens; nil is standard input.
 	Stdin io.Reader
+
+	system system // how the device is reached; nil functions are the system's own
+}
+
+// system is what a device needs of the system.
+type system struct {
+	open func(name string) (fd int, err error)
+	read func(fd int, p []byte) (int, error)
 }
 
 func (c Config) withDefaults() Config {
@@ -38,6 +49,14 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Stdin == nil {
 		c.Stdin = os.Stdin
+	}
+	if c.system.open == nil {
+		c.system.open = func(name string) (int, error) {
+			return unix.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		}
+	}
+	if c.system.read == nil {
+		c.system.read = unix.Read
 	}
 	return c
 }

@@ -38,7 +38,7 @@ func (l *Log) Close() error {
 		return nil
 	}
 	if err := l.closer.Close(); err != nil {
-		return fmt.Errorf("close %s: %w", l.Name, err)
+		return fmt.Errorf("close %s: %w", unpack.Shown(l.Name), bare(err))
 	}
 	return nil
 }
@@ -54,18 +54,21 @@ func (c Config) OpenLog(name string) (*Log, error) {
 	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("open log %s: there is no such file; check the path: %w", name, err)
+		return nil, fmt.Errorf("open log %s: there is no such file; check the path: %w", unpack.Shown(name), bare(err))
 	case errors.Is(err, fs.ErrPermission):
 		return nil, permission(name, err)
 	case err != nil:
-		return nil, fmt.Errorf("open log %s: %w", name, err)
+		return nil, fmt.Errorf("open log %s: %w", unpack.Shown(name), bare(err))
 	case info.IsDir():
-		return nil, fmt.Errorf("open log %s: %w; name a file in it, or for a journal run: journalctl -D %s -k -o json | cswatch ... -", name, ErrDirectory, name)
+		return nil, fmt.Errorf("open log %s: %w; name a file in it, or for a journal run: journalctl -D %s -k -o json | cswatch ... -", unpack.Shown(name), ErrDirectory, unpack.Shown(name))
 	}
 	if info.Mode()&fs.ModeCharDevice != 0 && filepath.Base(name) == "kmsg" {
-		d, err := openDevice(name)
+		d, err := openDevice(name, c.system)
 		if err != nil {
 			return nil, err
+		}
+		if err := d.prime(); err != nil {
+			return nil, errors.Join(err, d.Close())
 		}
 		l.closer, l.Reader = d, d
 		return l, nil
@@ -75,7 +78,7 @@ func (c Config) OpenLog(name string) (*Log, error) {
 		return nil, permission(name, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open log %s: %w", name, err)
+		return nil, fmt.Errorf("open log %s: %w", unpack.Shown(name), bare(err))
 	}
 	l.closer = f
 	opened, err := l.unpack(f)
@@ -86,18 +89,27 @@ func (c Config) OpenLog(name string) (*Log, error) {
 }
 
 func permission(name string, err error) error {
-	return fmt.Errorf("open log %s: not allowed to read it; run as root, join the group that may (adm or systemd-journal), or run: sudo cat %s | cswatch ... -: %w", name, name, err)
+	return fmt.Errorf("open log %s: not allowed to read it; run as root, join the group that may (adm or systemd-journal), or run: sudo cat %s | cswatch ... -: %w", unpack.Shown(name), unpack.Shown(name), bare(err))
+}
+
+// bare takes the name out of an error of the system: it is said already, in a
+// form that does nothing to a terminal.
+func bare(err error) error {
+	if pe, ok := err.(*fs.PathError); ok {
+		return pe.Err
+	}
+	return err
 }
 
 // unpack looks at the first bytes of the log.
 func (l *Log) unpack(r io.Reader) (*Log, error) {
 	br := bufio.NewReaderSize(r, 4096)
 	if head, _ := br.Peek(8); string(head) == "LPKSHHRH" {
-		what := "--file " + l.Name
+		what := "--file " + unpack.Shown(l.Name)
 		if l.Name == "-" {
 			what = "--file FILE"
 		}
-		return nil, fmt.Errorf("open log %s: %w; run: journalctl %s -k -o json | cswatch ... -", l.Name, ErrJournalFile, what)
+		return nil, fmt.Errorf("open log %s: %w; run: journalctl %s -k -o json | cswatch ... -", unpack.Shown(l.Name), ErrJournalFile, what)
 	}
 	var err error
 	l.Reader, l.Format, err = unpack.Reader(br, l.Name)
@@ -106,7 +118,7 @@ func (l *Log) unpack(r io.Reader) (*Log, error) {
 		if errors.As(err, &e) {
 			return nil, err
 		}
-		return nil, fmt.Errorf("read log %s: %w", l.Name, err)
+		return nil, fmt.Errorf("read log %s: %w", unpack.Shown(l.Name), bare(err))
 	}
 	return l, nil
 }

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -67,7 +69,7 @@ type Error struct {
 
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "unpacking %s (%s): %v", e.Name, e.Format, e.Kind)
+	fmt.Fprintf(&b, "unpacking %s (%s): %v", Shown(e.Name), e.Format, e.Kind)
 	if e.Detail != "" {
 		fmt.Fprintf(&b, ": %s", e.Detail)
 	}
@@ -80,6 +82,15 @@ func (e *Error) Error() string {
 // Unwrap returns the sentinel.
 func (e *Error) Unwrap() error { return e.Kind }
 
+// Shown returns the name of a file as a message may show it: as it is, or quoted
+// if it holds what would reach a terminal as something else than its characters.
+func Shown(name string) string {
+	if q := strconv.Quote(name); q != `"`+name+`"` {
+		return q
+	}
+	return name
+}
+
 // command returns the pipe that unpacks name with external programs, the
 // outermost packing first.
 func command(name string, programs ...string) string {
@@ -87,6 +98,9 @@ func command(name string, programs ...string) string {
 	rest := strings.Join(append(programs[1:], "cswatch ... -"), " | ")
 	if name == "-" {
 		return program + " | " + rest
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) || !utf8.ValidString(name) {
+		name = "FILE" // there is no way to write it that every shell takes
 	}
 	if strings.ContainsAny(name, " '\"$&;()<>|*?[]\\`") {
 		name = "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
@@ -284,7 +298,7 @@ func (l *layer) explain(err error) error {
 		e.Detail = fmt.Sprintf("a window of more than %d MiB", l.window>>20)
 	case l.in.err != nil && errors.Is(err, l.in.err):
 		// The source itself failed: that error is not about packing.
-		return fmt.Errorf("unpacking %s (%s): %w", l.name, l.format, err)
+		return fmt.Errorf("unpacking %s (%s): %w", Shown(l.name), l.format, err)
 	default:
 		e.Kind, e.Detail = ErrDamaged, err.Error()
 	}

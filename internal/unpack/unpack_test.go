@@ -3,6 +3,7 @@ package unpack
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
@@ -203,6 +205,55 @@ func TestDamageIsNamedAndNeverPanics(t *testing.T) {
 				t.Errorf("%d damages went through unnoticed", missed)
 			}
 		})
+	}
+}
+
+// The index and the footer repeat what the blocks say, so damage there changes no
+// byte of the text: only the checks see it.
+func TestDamageBehindTheLastBlockOfXZIsSeen(t *testing.T) {
+	data := sample(300)
+	in := packXZ(t, data, xz.WriterConfig{DictCap: 1 << 16, BlockSize: 5000})
+	footer := len(in) - 12
+	index := footer - 4*(int(binary.LittleEndian.Uint32(in[footer+4:]))+1)
+	if in[index] != 0 {
+		t.Fatalf("no index at %d of %d", index, len(in))
+	}
+	for i := index; i < len(in); i++ {
+		for bit := range 8 {
+			bad := bytes.Clone(in)
+			bad[i] ^= 1 << bit
+			got, _, err := read(t, bad, "x")
+			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrTruncated) {
+				t.Errorf("bit %d of byte %d behind the last block: error %v, want damage", bit, i-index, err)
+			}
+			if !bytes.Equal(got, data) {
+				t.Errorf("bit %d of byte %d: the text changed", bit, i-index)
+			}
+		}
+	}
+}
+
+func TestNamesInMessagesReachNoTerminal(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"/var/log/kern.log", "/var/log/kern.log"},
+		{"boot log ä.gz", "boot log ä.gz"},
+		{"a\x1b[31mb", `"a\x1b[31mb"`},
+		{"a\nb", `"a\nb"`},
+		{"a\xffb", `"a\xffb"`},
+		{"a\u202eb", `"a\u202eb"`},
+		{`a"b`, `"a\"b"`},
+	} {
+		if got := Shown(c.in); got != c.want {
+			t.Errorf("Shown(%q) = %s, want %s", c.in, got, c.want)
+		}
+	}
+	for _, name := range []string{"a\x1b[31mb\n", "a\xff"} {
+		for _, in := range [][]byte{packGzip(t, sample(10))[:20], []byte("PK\x03\x04abcdefghij"), packXZ(t, sample(50), xz.WriterConfig{DictCap: 64 << 20})} {
+			_, _, err := read(t, in, name)
+			if err == nil || strings.ContainsAny(err.Error(), "\x1b\n") || !utf8.ValidString(err.Error()) {
+				t.Errorf("error %q", err)
+			}
+		}
 	}
 }
 
