@@ -329,6 +329,7 @@ func TestExchangeOfTheRewrite(t *testing.T) {
 		{"it is ahead", 5000, nil, CondemnedCPUs, 0},
 		{"it does not answer", 0, &Exchange{Count: 1, TimedOut: true}, RemoteTimedOut, 0},
 		{"it still has an earlier request", 0, &Exchange{Busy: true}, RemoteTimedOut, 0},
+		{"its first read came before ours, which nothing orders", 0, &Exchange{Stamps: [10]clocksource.Cycles{100, 50, 110, 120, 130, 140, 150, 160, 170, 180}, Count: 10}, Agreed, 0},
 	} {
 		r := newRun(t, setupOf(t, E12, "tsc"), 2)
 		r.m.remote[1], r.m.exchange = c.remote, c.x
