@@ -35,16 +35,16 @@ func (o *jsonObject) genericDraft(d *draft) {
 	if name, n := processPrefix(ident + ":"); n > 0 {
 		ident = name
 	}
-	switch f := o.first("facility", "syslogfacility", "SYSLOG_FACILITY", "syslogfacility-text"); {
+	f := o.first("facility", "syslogfacility", "SYSLOG_FACILITY", "syslogfacility-text")
+	kern := f == "kern" || f == "0"
+	others := facilityWord(f) && !kern || digits(f, 1, 2) == len(f) && f != "" && !kern
+	switch t := o.get("_TRANSPORT"); {
+	case t != "" && t != "kernel" || others:
+		d.own = true
+		d.foreign(ident)
 	case ident != "":
 		d.writer(ident)
-	case f == "kern" || f == "0":
-		d.own = true
-		d.kernel()
-	case facilityWord(f) || digits(f, 1, 2) > 0:
-		d.own = true
-		d.foreign("")
-	case o.get("_TRANSPORT") == "kernel":
+	case kern || t == "kernel":
 		d.own = true
 		d.kernel()
 	default:

@@ -43,10 +43,7 @@ func (r *RecordReader) bracketHeader(t string, d *draft) (string, headerResult) 
 		}
 	}
 	if strings.HasPrefix(t, `[{"`) {
-		if r.jsonText(t, d) {
-			return "", headerDone
-		}
-		return t, headerNone
+		return t, r.object(t[1:], d)
 	}
 	b := bracketStamp(t)
 	if b.n == 0 {
@@ -76,11 +73,12 @@ func (r *RecordReader) bracketHeader(t string, d *draft) (string, headerResult) 
 			}
 			return after, headerMore
 		}
-		if _, n := processPrefix(after); n > 0 {
+		if name, n := processPrefix(after); n > 0 {
 			if d.format == FormatDmesg {
 				d.format = FormatJournal
 			}
-			return after, headerMore
+			d.writer(name)
+			return strings.TrimPrefix(after[n:], " "), headerMore
 		}
 	}
 	return rest, headerMore
@@ -115,7 +113,7 @@ func (r *RecordReader) digitHeader(t string, d *draft) (string, headerResult) {
 	if rest, res := r.kmsgHeader(t, d); res != headerNone {
 		return rest, res
 	}
-	if rest, ok := logcatHeader(t, d, r.logcat); ok {
+	if rest, ok := logcatHeader(t, d); ok {
 		return rest, headerMore
 	}
 	if strings.HasPrefix(t, "1 ") {
@@ -137,7 +135,7 @@ func (r *RecordReader) letterHeader(t string, d *draft) (string, headerResult) {
 	if rest, ok := columnsHeader(t, d); ok {
 		return rest, headerMore
 	}
-	if rest, ok := logcatBrief(t, d, r.logcat); ok {
+	if rest, ok := logcatBrief(t, d); ok {
 		return rest, headerMore
 	}
 	if rest, res := r.wallHeader(t, d); res != headerNone {
@@ -238,36 +236,51 @@ type part struct {
 // maxParts bounds the messages that are unfinished at one time.
 const maxParts = 16
 
-// collect joins the pieces of a message by key and peels it when it is whole.
+// open begins a message of which more is to come.
+func (r *RecordReader) open(key string, p *part) {
+	if len(r.parts) >= maxParts {
+		r.flushParts()
+	}
+	if r.parts == nil {
+		r.parts = make(map[string]*part)
+	}
+	r.parts[strings.Clone(key)] = p
+}
+
+// collect joins the pieces of a message by key and peels it when it is whole. A
+// piece that begins as a record of its own shows that the end of the one before
+// was lost.
 func (r *RecordReader) collect(key, text string, whole bool, d draft) {
 	p := r.parts[key]
+	if p != nil && (stamped(text) || len(p.text)+len(text) > maxLine) {
+		r.cutPart(key, p)
+		p = nil
+	}
 	if p == nil {
-		if whole {
+		if whole || len(text) > maxLine {
 			r.peel(text, d)
 			return
 		}
-		if len(r.parts) >= maxParts {
-			r.flushParts()
-		}
-		if r.parts == nil {
-			r.parts = make(map[string]*part)
-		}
 		p = &part{d: d}
-		r.parts[strings.Clone(key)] = p
+		r.open(key, p)
 	}
-	p.add(text)
+	p.text = append(p.text, text...)
 	if whole {
 		delete(r.parts, key)
 		r.peel(string(p.text), p.d)
 	}
 }
 
-// add keeps at most maxLine bytes.
-func (p *part) add(text string) {
-	if room := maxLine - len(p.text); len(text) > room {
-		text, p.d.cut = text[:max(room, 0)], true
+// cutPart delivers a message of which the end was lost. Docker's may be whole:
+// some shippers drop the line breaks.
+func (r *RecordReader) cutPart(key string, p *part) {
+	defer r.earlier()()
+	delete(r.parts, key)
+	p.d.cut = p.d.cut || p.d.format != FormatDockerJSON
+	if p.size > 0 {
+		p.text = []byte(unescapeKmsg(string(p.text)))
 	}
-	p.text = append(p.text, text...)
+	r.peel(string(p.text), p.d)
 }
 
 // flushParts delivers what there is of the unfinished messages, in the order of their lines.
@@ -279,12 +292,7 @@ func (r *RecordReader) flushParts() {
 				first = k
 			}
 		}
-		p := r.parts[first]
-		delete(r.parts, first)
-		if p.size > 0 {
-			p.d.cut = true
-		}
-		r.peel(string(p.text), p.d)
+		r.cutPart(first, r.parts[first])
 	}
 }
 

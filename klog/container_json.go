@@ -5,205 +5,262 @@ import (
 	"strings"
 )
 
-// maxObject is the size that is kept of a JSON object over several lines.
-const maxObject = 256 << 10
+const (
+	// maxObject is the size that is kept of a JSON object over several lines.
+	maxObject = 256 << 10
+	// maxNesting bounds the objects and arrays that are open at one time.
+	maxNesting = 64
+	// maxKernelText is more than the kernel's log takes of one message.
+	maxKernelText = 16 << 10
+)
 
 // jsonScanner collects an object that spans lines, or objects of one long line,
-// such as the output of journalctl -o json-pretty and dmesg --json.
+// such as the output of journalctl -o json-pretty and dmesg --json. It follows
+// the grammar byte by byte and gives up at the first that does not fit, so that
+// it never takes in the lines of a log.
 type jsonScanner struct {
-	active   bool
-	buf      []byte
-	depth    int
-	inString bool
-	escaped  bool
-	line     int   // where the object begins
-	d        draft // what stood around it
-	cut      bool
-	dmesg    bool // the objects are elements of the array of dmesg --json
-	array    bool // an enclosing array is open
-	tail     bool // the object around that array is open
+	active bool
+	buf    []byte // the object so far
+	stack  []byte // the objects and arrays that are open, by their brackets
+	base   int    // how many of them only enclose the records
+	want   jsonWant
+	word   int  // where in buf a number or a name such as null begins
+	key    bool // the string is a key
+	line   int  // where the object begins
+	d      draft
+	dmesg  bool // the records are elements of the array of dmesg --json
+	list   bool // an array of objects has been opened
+	dry    bool // only look whether it is JSON
+	closed int  // objects that have closed
 }
 
-// opensObject reports that t may begin a JSON object or an array of objects.
-func opensObject(t string) bool {
-	if t == "{" || t == "[" {
-		return true
-	}
-	if strings.HasPrefix(t, "[") {
-		t = strings.TrimLeft(t[1:], " \t")
-	}
-	if !strings.HasPrefix(t, "{") {
-		return false
-	}
-	t = strings.TrimLeft(t[1:], " \t")
-	return t == "" || t[0] == '"' || t[0] == '}'
-}
+// jsonWant is what the grammar allows next.
+type jsonWant uint8
 
-// object reads the JSON object at the beginning of t.
-func (r *RecordReader) object(t string, d *draft) headerResult {
-	if !opensObject(t) {
-		return headerNone
-	}
-	if r.jsonText(t, d) {
-		return headerDone
-	}
-	var o jsonObject
-	n, whole := o.parse(t, 0)
-	if whole {
-		if !r.objectRecord(&o, *d) {
-			return headerNone
-		}
-		if rest := strings.Trim(t[n:], " \t,]"); rest != "" {
-			d2 := draft{line: d.line, layers: d.layers, format: d.format}
-			r.peel(rest, d2)
-		}
-		return headerDone
-	}
-	if hasStampWithin(t) && !d.cut {
-		return headerNone // a console wrote into the object: split at the stamp
-	}
-	last := strings.TrimRight(t, " \t")
-	if c := last[len(last)-1]; !d.literal && (c == '{' || c == '[' || c == ',') {
-		r.json = jsonScanner{active: true, buf: r.json.buf[:0], line: d.line, d: draft{format: d.format, layers: d.layers}}
-		r.jsonLine(t)
-		return headerDone
-	}
-	if o.message() != "" && r.objectRecord(&o, *d) { // the end of the line or file is missing
-		return headerDone
-	}
-	return headerNone
-}
+const (
+	wantValue jsonWant = iota
+	wantKey
+	wantColon
+	wantComma
+	inString
+	inEscape
+	inWord
+)
 
-// jsonText starts the scanner for the objects of dmesg --json on one line, or
-// for an array of objects.
-func (r *RecordReader) jsonText(t string, d *draft) bool {
-	if r.json.active {
+// openJSON begins an object over several lines at a bare line. What does not
+// go on as JSON is given back line by line.
+func (r *RecordReader) openJSON(s string, d draft) bool {
+	t := strings.TrimLeft(s, " \t")
+	if t == "" || t[0] != '{' && !strings.HasPrefix(t, "[{") || d.origin == OriginForeign || wholeObject(t) && !listFirst(t) {
 		return false
 	}
-	rest := strings.TrimLeft(strings.TrimPrefix(t, "{"), " \t")
-	dmesg := len(rest) < len(t) && strings.HasPrefix(rest, `"dmesg"`)
-	if !dmesg && !strings.HasPrefix(t, `[{"`) {
+	b := []byte(s)
+	r.startJSON(d)
+	r.json.dry = true
+	n, ok := r.scanJSON(b, d.line)
+	goesOn := ok && r.json.active && n == len(b) && r.json.endLine()
+	list := ok && !r.json.active && r.json.list && strings.TrimSpace(s[n:]) == ""
+	if r.json.active = false; !goesOn && !list {
 		return false
 	}
-	r.json = jsonScanner{active: true, buf: r.json.buf[:0], line: d.line, d: draft{format: d.format, layers: d.layers}}
-	if !r.jsonLine(t) {
-		r.json.active = false
-		return false
+	r.flushPending()
+	r.startJSON(d)
+	r.scanJSON(b, d.line)
+	if goesOn {
+		r.json.endLine()
 	}
 	return true
 }
 
-// jsonChunks does the same for a line beyond the limit, which is read in chunks.
-func (r *RecordReader) jsonChunks(raw []byte) bool {
-	t := bytes.TrimLeft(raw[:min(len(raw), 80)], " \t\x1e")
-	rest := bytes.TrimLeft(bytes.TrimPrefix(t, []byte{'{'}), " \t")
-	if !bytes.HasPrefix(t, []byte(`[{"`)) && (len(rest) == len(t) || !bytes.HasPrefix(rest, []byte(`"dmesg"`))) {
-		return false
-	}
-	r.json = jsonScanner{active: true, buf: r.json.buf[:0], line: r.src.line}
-	r.chunks = chunksJSON
-	r.jsonChunk(raw)
-	return true
+// listFirst reports that the first value of an object is an array.
+func listFirst(t string) bool {
+	head, rest, ok := strings.Cut(t[:min(len(t), 80)], ":")
+	return ok && strings.HasPrefix(strings.TrimLeft(rest, " "), "[") && strings.Count(head, `"`) == 2
 }
 
-// jsonChunk feeds one chunk of a long line.
-func (r *RecordReader) jsonChunk(b []byte) {
-	ok := r.json.feed(r, b)
-	if !ok || !r.src.long {
-		r.chunks = chunksNone
-		r.abandonJSON()
-	}
+func (r *RecordReader) startJSON(d draft) {
+	r.json = jsonScanner{active: true, buf: r.json.buf[:0], stack: r.json.stack[:0], line: d.line, d: draft{format: d.format, layers: d.layers}}
 }
 
-// jsonLine feeds one line. It returns false if the line does not go on with the
-// JSON; what has been collected is then delivered as far as it can be read.
-func (r *RecordReader) jsonLine(line string) bool {
+// jsonLine feeds one line. It returns false if the line is none of the object's.
+func (r *RecordReader) jsonLine(line string, number int) bool {
 	j := &r.json
 	t := strings.TrimLeft(line, " \t\x1e")
-	if len(t) > 0 && !j.inString {
-		switch c := t[0]; {
-		case strings.IndexByte("\"{}[]:,-0123456789tfn", c) < 0,
-			c == '[' && bracketStamp(t).n > 0,
-			j.depth == 0 && len(j.buf) == 0 && strings.IndexByte("{}[],", c) < 0:
-			r.abandonJSON()
-			return false
-		}
-	}
-	if len(t) == 0 {
+	if t == "" {
 		return true
 	}
-	ok := j.feed(r, []byte(line))
-	if !ok || j.inString {
+	if stamped(t) && (t[0] != '{' || len(j.stack) != j.base) {
 		r.abandonJSON()
-		return ok
+		return false
 	}
-	if j.depth > 0 && len(j.buf) < maxObject {
+	before, closed := len(j.buf), j.closed
+	n, ok := r.scanJSON([]byte(line), number)
+	if ok && j.active && j.endLine() {
+		return true
+	}
+	if ok && !j.active {
+		if rest := strings.Trim(line[n:], " \t,]\r"); rest != "" {
+			r.bare(cleanText(rest), draft{line: number, format: j.d.format})
+		}
+		return true
+	}
+	if j.closed != closed {
+		before = 0
+	}
+	j.buf = j.buf[:before] // the line is read on its own
+	r.abandonJSON()
+	return false
+}
+
+// endLine closes a line: no string and no key goes on in the next.
+func (j *jsonScanner) endLine() bool {
+	if j.want == inWord && !j.endWord() {
+		return false
+	}
+	if j.want == inString || j.want == inEscape || j.want == wantColon {
+		return false
+	}
+	if len(j.buf) > 0 {
 		j.buf = append(j.buf, '\n')
 	}
-	j.active = j.depth > 0 || j.array || j.tail
 	return true
 }
 
-// feed scans bytes and delivers each object that closes. It returns false if
-// something other than JSON follows an object.
-func (j *jsonScanner) feed(r *RecordReader, b []byte) bool {
-	for _, c := range b {
-		if j.depth == 0 {
-			switch c {
-			case '{':
-				j.depth, j.inString, j.escaped, j.cut = 1, false, false, false
-				j.buf = append(j.buf[:0], c)
-				j.line = r.src.line
-			case '[':
-				j.array = true
-			case ']', '}', ',', ' ', '\t', '\r', '\n', 0x1e:
-				if c == ']' {
-					j.array = false
-				} else if c == '}' {
-					j.tail = false
+// endWord ends a number or a name.
+func (j *jsonScanner) endWord() bool {
+	j.want = wantComma
+	w := string(j.buf[min(j.word, len(j.buf)):])
+	switch w {
+	case "true", "false", "null":
+		return true
+	}
+	w = strings.TrimPrefix(w, "-")
+	n := digits(w, 1, 40)
+	if n > 0 && n < len(w) && w[n] == '.' {
+		n += 1 + digits(w[n+1:], 1, 40)
+	}
+	if n > 0 && n < len(w) && w[n]|0x20 == 'e' {
+		rest := strings.TrimLeft(w[n+1:], "+-")
+		n = len(w) - len(rest) + digits(rest, 1, 4)
+	}
+	return n > 0 && n == len(w)
+}
+
+// scanJSON reads on in b and delivers each object that closes. It returns how
+// much it has read, and false if the next byte is none of JSON's or the object
+// is too large. The scanner is no longer active where the outermost value ends.
+func (r *RecordReader) scanJSON(b []byte, line int) (int, bool) {
+	j := &r.json
+	for i := 0; i < len(b); i++ {
+		c := b[i]
+		if j.want == inString { // the most of all bytes
+			n := bytes.IndexAny(b[i:], "\"\\")
+			if n < 0 {
+				n = len(b) - i
+			}
+			if len(j.buf)+n >= maxObject {
+				return i, false
+			}
+			j.buf = append(j.buf, b[i:i+n]...)
+			if i += n; i == len(b) {
+				return i, true
+			}
+			c = b[i]
+		}
+		if len(j.buf) >= maxObject {
+			return i, false
+		}
+		blank := c == ' ' || c == '\t' || c == '\r' || c == '\n'
+		if j.want == inWord {
+			if !blank && c != ',' && c != '}' && c != ']' {
+				if j.buf = append(j.buf, c); len(j.buf)-j.word > 60 {
+					return i, false
 				}
-			default:
-				return j.array
-			}
-			continue
-		}
-		if len(j.buf) < maxObject {
-			j.buf = append(j.buf, c)
-		} else {
-			j.cut = true
-		}
-		switch {
-		case j.escaped:
-			j.escaped = false
-		case j.inString:
-			switch c {
-			case '\\':
-				j.escaped = true
-			case '"':
-				j.inString = false
-			}
-		case c == '"':
-			j.inString = true
-		case c == '{':
-			if j.depth == 1 && j.listOfRecords() {
-				// The enclosing object is only a wrapper: forget it.
-				j.buf = append(j.buf[:0], c)
-				j.array, j.tail, j.line = true, true, r.src.line
 				continue
 			}
-			j.depth++
-		case c == '}':
-			if j.depth--; j.depth == 0 {
-				r.closeObject()
+			if !j.endWord() {
+				return i, false
 			}
 		}
+		if len(j.stack) == j.base && j.want != inString && j.want != inEscape && c == '{' {
+			j.buf, j.line = j.buf[:0], line
+		}
+		j.buf = append(j.buf, c)
+		if blank && j.want != inString && j.want != inEscape {
+			continue
+		}
+		if !r.stepJSON(c, line) {
+			j.buf = j.buf[:max(len(j.buf)-1, 0)]
+			return i, false
+		}
+		if !j.active {
+			return i + 1, true
+		}
+	}
+	return len(b), true
+}
+
+// stepJSON takes one byte that is not blank.
+func (r *RecordReader) stepJSON(c byte, line int) bool {
+	j := &r.json
+	switch {
+	case j.want == inEscape:
+		j.want = inString
+	case j.want == inString:
+		switch {
+		case c == '\\':
+			j.want = inEscape
+		case j.key:
+			j.want = wantColon
+		default:
+			j.want = wantComma
+		}
+	case c == '"' && (j.want == wantKey || j.want == wantValue && len(j.stack) > 0):
+		j.key, j.want = j.want == wantKey, inString
+	case c == ':' && j.want == wantColon:
+		j.want = wantValue
+	case c == ',' && j.want == wantComma:
+		j.want = wantValue
+		if j.top() == '{' {
+			j.want = wantKey
+		}
+	case (c == '{' || c == '[') && j.want == wantValue && len(j.stack) < maxNesting:
+		if c == '{' && j.listOfRecords() {
+			// What encloses the list is no record: forget it.
+			j.base, j.buf, j.line, j.list = len(j.stack), append(j.buf[:0], c), line, true
+		} else if len(j.stack) == 0 && c == '[' {
+			j.base, j.list = 1, true
+		}
+		j.stack = append(j.stack, c)
+		if j.want = wantKey; c == '[' {
+			j.want = wantValue
+		}
+	case (c == '}' || c == ']') && j.want != wantColon && len(j.stack) > 0 && j.top() == c-2:
+		j.stack = j.stack[:len(j.stack)-1]
+		j.want = wantComma
+		if c == '}' && len(j.stack) == j.base {
+			r.closeObject()
+		}
+		j.base = min(j.base, len(j.stack))
+		j.active = len(j.stack) > 0
+	case j.want == wantValue && len(j.stack) > 0 && (isDigit(c) || c == '-' || c == 't' || c == 'f' || c == 'n'):
+		j.word, j.want = len(j.buf)-1, inWord
+	default:
+		return false
 	}
 	return true
+}
+
+func (j *jsonScanner) top() byte {
+	if len(j.stack) == 0 {
+		return 0
+	}
+	return j.stack[len(j.stack)-1]
 }
 
 // listOfRecords reports that the object so far is {"dmesg":[{ or the like.
 func (j *jsonScanner) listOfRecords() bool {
-	if len(j.buf) > 200 {
+	if len(j.buf) > 200 || string(j.stack) != "{[" {
 		return false
 	}
 	compact := strings.Join(strings.Fields(string(j.buf)), "")
@@ -216,59 +273,137 @@ func (j *jsonScanner) listOfRecords() bool {
 	return false
 }
 
+// closeObject delivers the object that has closed. One that holds no message was
+// no record: its lines are given back.
 func (r *RecordReader) closeObject() {
+	j := &r.json
+	j.closed++
+	if j.dry {
+		j.buf = j.buf[:0]
+		return
+	}
 	var o jsonObject
-	s := string(r.json.buf)
+	s := string(j.buf)
+	j.buf = j.buf[:0]
 	o.parse(s, 0)
-	o.dmesg = r.json.dmesg
-	d := r.json.d
-	d.line, d.cut = r.json.line, r.json.cut
+	o.dmesg = j.dmesg && o.key == "msg"
+	d := j.d
+	d.line = j.line
 	wanted := r.wanted
 	r.wanted = false // the raw line is a part only
-	if !r.objectRecord(&o, d) {
+	if _, ok := r.objectRecord(&o, d); ok {
 		r.seen = true
+	} else {
+		r.giveBack(s, d)
 	}
 	r.wanted = wanted
-	r.json.buf = r.json.buf[:0]
+}
+
+// giveBack reads lines that have been held, each on its own.
+func (r *RecordReader) giveBack(s string, d draft) {
+	for l := range strings.SplitSeq(s, "\n") {
+		if strings.TrimSpace(l) != "" {
+			r.bare(cleanText(l), d)
+		}
+		d.line++
+	}
 }
 
 // abandonJSON leaves the scanner. An object that is not complete is read as far
-// as it goes; if it holds no message, its lines were no JSON and are delivered as text.
+// as it goes; what holds no message was no record, and its lines are given back.
 func (r *RecordReader) abandonJSON() {
 	j := &r.json
 	if !j.active {
 		return
 	}
-	j.active = false
-	line, s := j.line, string(j.buf)
-	open := j.depth > 0
-	j.depth, j.array, j.tail, j.buf, j.inString = 0, false, false, j.buf[:0], false
-	if !open || strings.TrimSpace(s) == "" {
+	s, d := string(j.buf), j.d
+	d.line = j.line
+	j.active, j.buf, j.stack, j.base = false, j.buf[:0], j.stack[:0], 0
+	if strings.TrimSpace(s) == "" {
 		return
 	}
+	if r.dull(s) {
+		r.stats.Rejected++
+		return
+	}
+	defer r.earlier()()
 	var o jsonObject
 	o.parse(s, 0)
-	o.dmesg = j.dmesg
-	if !hasStampWithin(s) && o.message() != "" && r.objectRecord(&o, j.d.at(line)) {
+	o.dmesg = j.dmesg && o.key == "msg"
+	d.cut = true
+	if o.message() == "" {
+		d.cut = false
+		r.giveBack(s, d)
 		return
 	}
+	origin, _ := r.objectRecord(&o, d)
+	if origin == OriginForeign {
+		return
+	}
+	// The message may be there and the object still not be one.
 	for l := range strings.SplitSeq(s, "\n") {
-		if strings.TrimSpace(l) != "" {
-			r.headersNoObject(l, draft{line: line, layers: maxLayers / 2, format: j.d.format})
+		if stamped(strings.TrimLeft(l, " \t\"'")) {
+			r.bare(cleanText(l), draft{line: d.line, format: d.format})
 		}
-		line++
+		d.line++
 	}
 }
 
-// at returns the draft for a damaged object that begins at the line.
-func (d draft) at(line int) draft {
-	d.line, d.cut = line, true
-	return d
+// opensObject reports that t may begin a JSON object.
+func opensObject(t string) bool {
+	if !strings.HasPrefix(t, "{") {
+		return false
+	}
+	t = strings.TrimLeft(t[1:], " \t")
+	return t == "" || t[0] == '"' || t[0] == '}'
 }
 
-// headersNoObject delivers a line that looks like JSON as text, split at stamps.
-func (r *RecordReader) headersNoObject(s string, d draft) {
-	r.split(cleanText(s), d)
+// object reads the JSON objects at the beginning of t, one after the other.
+func (r *RecordReader) object(t string, d *draft) headerResult {
+	if !opensObject(t) {
+		return headerNone
+	}
+	for first := true; ; first = false {
+		var o jsonObject
+		n, whole := o.parse(t, 0)
+		if !whole {
+			return r.halfObject(&o, t, *d, first)
+		}
+		origin, ok := r.objectRecord(&o, *d)
+		if !ok {
+			if first {
+				return headerNone
+			}
+			r.emit(t[:n], *d)
+		}
+		rest := strings.Trim(t[n:], " \t,]\x1e")
+		if rest == "" {
+			return headerDone
+		}
+		if !opensObject(rest) {
+			// What stands behind an object is whose the object is.
+			behind := *d
+			if origin == OriginForeign {
+				behind.foreign("")
+			}
+			r.bare(rest, behind)
+			return headerDone
+		}
+		t = rest
+	}
+}
+
+// halfObject reads an object without an end.
+func (r *RecordReader) halfObject(o *jsonObject, t string, d draft, first bool) headerResult {
+	if o.message() != "" && (o.others() || d.origin == OriginForeign || !hasStampWithin(t)) {
+		r.objectRecord(o, d)
+		return headerDone
+	}
+	if first {
+		return headerNone // a console may have written into it: split at the stamp
+	}
+	r.split(t, d)
+	return headerDone
 }
 
 // hasStampWithin reports that an unmistakable stamp stands outside the JSON
@@ -297,17 +432,21 @@ func hasStampWithin(s string) bool {
 	return false
 }
 
-// objectRecord peels the message of an object. It returns false if there is none.
-func (r *RecordReader) objectRecord(o *jsonObject, d draft) bool {
+// objectRecord peels the message of an object. It returns who wrote it, and
+// false if there is none.
+func (r *RecordReader) objectRecord(o *jsonObject, d draft) (Origin, bool) {
 	rank := o.rank
 	if o.message() == "" && len(o.texts) == 0 {
-		return o.hollow()
+		return d.origin, o.hollow()
 	}
 	d.literal = true
 	switch {
 	case rank == 0 && o.journal():
 		d.in(FormatJournalJSON)
 		r.journalDraft(o.get, &d)
+		if len(o.message()) > maxKernelText && o.get("_TRANSPORT") != "kernel" {
+			d.foreign("") // whoever wrote it
+		}
 	case o.dmesg || o.key == "msg" && o.get("pri") != "" && o.get("level") == "":
 		d.in(FormatDmesgJSON)
 		o.dmesgDraft(&d)
@@ -318,7 +457,7 @@ func (r *RecordReader) objectRecord(o *jsonObject, d draft) bool {
 		}
 		d.literal = false
 		r.docker(o, d)
-		return true
+		return d.origin, true
 	default:
 		d.in(FormatJSON)
 		o.genericDraft(&d)
@@ -327,7 +466,7 @@ func (r *RecordReader) objectRecord(o *jsonObject, d draft) bool {
 	for _, t := range o.texts {
 		r.peel(t, d)
 	}
-	return true
+	return d.origin, true
 }
 
 // docker delivers a log field. Docker ends each line by a line break and splits
@@ -337,30 +476,6 @@ func (r *RecordReader) docker(o *jsonObject, d draft) {
 	key := "docker " + o.get("stream")
 	for _, t := range o.texts {
 		whole := strings.HasSuffix(t, "\n")
-		t = strings.TrimRight(t, "\r\n")
-		if p := r.parts[key]; p != nil && looksFresh(t) {
-			delete(r.parts, key)
-			r.peel(string(p.text), p.d)
-		}
-		r.collect(key, t, whole, d)
+		r.collect(key, strings.TrimRight(t, "\r\n"), whole, d)
 	}
-}
-
-// looksFresh reports that s begins with a stamp or a prefix of kernel messages.
-func looksFresh(s string) bool {
-	t := strings.TrimLeft(s, " \t>")
-	if t == "" {
-		return false
-	}
-	if bracketStamp(t).n > 0 {
-		return true
-	}
-	if n, _ := wallStamp(t); n > 0 {
-		return true
-	}
-	if t[0] == '<' && len(t) > 3 && isDigit(t[1]) && (t[2] == '>' || t[3] == '>') {
-		return true
-	}
-	word, _, ok := strings.Cut(t, ":")
-	return ok && (messagePrefix(word) || word == "kernel")
 }

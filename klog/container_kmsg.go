@@ -6,21 +6,27 @@ import (
 	"github.com/cswatch/cswatch/event"
 )
 
-// kmsgHeader reads a /dev/kmsg record "4,1053,28763164,-;text", the extended
-// netconsole form with a release before it, and its fragments.
-func (r *RecordReader) kmsgHeader(t string, d *draft) (string, headerResult) {
+// kmsgHead is the part of a /dev/kmsg record before the text.
+type kmsgHead struct {
+	format, seq, extra, text string
+	priority, usec           int64
+}
+
+// parseKmsg reads "4,1053,28763164,-;text", or the extended netconsole form with
+// a release before it.
+func parseKmsg(t string) (kmsgHead, bool) {
+	var h kmsgHead
 	semi := strings.IndexByte(t[:min(len(t), 400)], ';')
 	if semi < 7 {
-		return t, headerNone
+		return h, false
 	}
-	head := t[:semi]
-	format := FormatKmsg
-	first, rest, _ := strings.Cut(head, ",")
+	h.format, h.text = FormatKmsg, t[semi+1:]
+	first, rest, _ := strings.Cut(t[:semi], ",")
 	if digits(first, 1, 6) != len(first) {
 		if !strings.Contains(first, ".") || strings.ContainsAny(first, " []<>'\"=") {
-			return t, headerNone
+			return h, false
 		}
-		format = FormatNetconsole
+		h.format = FormatNetconsole
 		first, rest, _ = strings.Cut(rest, ",")
 	}
 	seq, rest, ok1 := strings.Cut(rest, ",")
@@ -29,18 +35,28 @@ func (r *RecordReader) kmsgHeader(t string, d *draft) (string, headerResult) {
 	if !ok1 || !ok2 || digits(first, 1, 6) == 0 || digits(first, 1, 6) != len(first) ||
 		digits(seq, 1, 18) != len(seq) || seq == "" || digits(usec, 1, 15) == 0 || digits(usec, 1, 15) != len(usec) ||
 		len(flags) != 1 {
+		return h, false
+	}
+	h.priority, h.seq, h.usec, h.extra = decimal(first), seq, decimal(usec), extra
+	if strings.Contains(extra, "ncfrag=") {
+		h.format = FormatNetconsole
+	}
+	return h, true
+}
+
+// kmsgHeader reads the head of a /dev/kmsg record, and its fragments.
+func (r *RecordReader) kmsgHeader(t string, d *draft) (string, headerResult) {
+	h, ok := parseKmsg(t)
+	if !ok {
 		return t, headerNone
 	}
-	if strings.Contains(extra, "ncfrag=") {
-		format = FormatNetconsole
-	}
-	d.in(format)
-	d.priority(decimal(first))
-	d.printk = event.Some(decimal(usec) * 1000)
-	text := t[semi+1:]
-	r.afterKmsg = true
-	if _, frag, ok := strings.Cut(extra, "ncfrag="); ok {
-		r.fragment("ncfrag "+seq, frag, text, *d)
+	d.in(h.format)
+	d.priority(h.priority)
+	d.printk = event.Some(h.usec * 1000)
+	text := h.text
+	r.afterKmsg = !d.inner
+	if _, frag, ok := strings.Cut(h.extra, "ncfrag="); ok {
+		r.fragment("ncfrag "+t[:strings.IndexByte(t, ';')-len(h.extra)], frag, text, *d)
 		return "", headerDone
 	}
 	if strings.Contains(text, `\x`) {
@@ -59,32 +75,23 @@ func (r *RecordReader) kmsgHeader(t string, d *draft) (string, headerResult) {
 func (r *RecordReader) fragment(key, frag, text string, d draft) {
 	frag, _, _ = strings.Cut(frag, ",")
 	a, b, _ := strings.Cut(frag, "/")
-	if digits(a, 1, 7) != len(a) || digits(b, 1, 7) != len(b) || a == "" || b == "" {
+	if digits(a, 1, 7) != len(a) || digits(b, 1, 7) != len(b) || a == "" || b == "" || decimal(b) > maxLine {
 		r.peel(unescapeKmsg(text), d)
 		return
 	}
 	offset, size := int(decimal(a)), int(decimal(b))
 	p := r.parts[key]
 	if p != nil && p.next != offset {
-		// A piece was lost on the network: deliver what there is.
-		delete(r.parts, key)
-		p.d.cut = true
-		r.peel(unescapeKmsg(string(p.text)), p.d)
+		r.cutPart(key, p) // a piece was lost on the network
 		p = nil
 	}
 	d.literal = true
 	if p == nil {
-		if len(r.parts) >= maxParts {
-			r.flushParts()
-		}
-		if r.parts == nil {
-			r.parts = make(map[string]*part)
-		}
 		p = &part{d: d, size: size, next: offset}
 		p.d.cut = offset > 0
-		r.parts[strings.Clone(key)] = p
+		r.open(key, p)
 	}
-	p.add(text)
+	p.text = append(p.text, text...)
 	p.next = offset + len(text)
 	if p.next >= size {
 		delete(r.parts, key)

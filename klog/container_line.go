@@ -23,6 +23,9 @@ type draft struct {
 	own     bool // has a stamp, a level or an identifier of its own
 	cut     bool
 	literal bool // came out of an object or a kmsg record: no quoting around it
+	inner   bool // came out of an object or of parts: not a physical line
+	byText  bool // foreign because of what the text behind a stamp of the kernel's begins with
+	many    bool // one of so many records on a line that the line must be a whole log
 	layers  int
 }
 
@@ -76,11 +79,13 @@ func (d *draft) priority(pri int64) {
 func (d *draft) judge(text *string) {
 	t := strings.TrimLeft(*text, " \t")
 	if strings.HasPrefix(t, "cswatch(") {
+		d.byText = d.byText || d.origin != OriginForeign
 		d.foreign("cswatch")
 		d.own = true
 		return
 	}
 	if name, n := processPrefix(t); n > 0 {
+		d.byText = d.byText || d.origin != OriginForeign && !d.printk.IsZero()
 		d.writer(name)
 		*text = strings.TrimPrefix(t[n:], " ")
 	}
@@ -94,19 +99,31 @@ type pendingStamp struct {
 	text   string // what to deliver if nothing follows, with out
 	out    draft
 	printk bool
+	host   bool // a host name stood behind the stamp
 	blanks int
 }
 
 // raw takes one physical line.
-func (r *RecordReader) raw(raw []byte) {
-	d := draft{line: r.src.line, cut: r.src.long || r.src.cut}
-	if d.cut {
-		r.stats.Cut++
+func (r *RecordReader) raw(raw []byte, line int) {
+	if r.entry.kind == entryExport {
+		if r.exportField(raw) {
+			return
+		}
+		if !r.src.long && len(raw) <= maxFieldName && fieldName(string(raw)) {
+			name := string(raw) // looking ahead moves what is in the buffer
+			if !r.exportBinary(name) {
+				r.quoted(name, draft{line: line})
+			}
+			return
+		}
 	}
-	if r.entry.kind == entryExport && r.exportBinary(raw) {
-		return
+	d := draft{line: line}
+	if r.foreign {
+		d.foreign("") // behind a CR in another program's line
 	}
-	if r.src.long && (r.jsonChunks(raw) || r.htmlChunks(raw)) {
+	if r.src.long {
+		d.cut = true
+		r.longLine(raw, d)
 		return
 	}
 	r.quoted(string(raw), d)
@@ -118,16 +135,28 @@ func (r *RecordReader) logical(s string, d draft) {
 	if t, ok := stripQuotes(s); ok {
 		s = t
 	}
-	if strings.TrimSpace(s) != "" && (r.html || strings.IndexByte(s, '<') >= 0) {
+	if strings.TrimSpace(s) != "" && !objectFirst(s) {
 		if pieces, ok := r.stripTags(s); ok {
-			d.in(FormatHTML)
-			for _, p := range pieces {
-				r.stateful(p, d)
-			}
+			r.pieces(s, pieces, d)
 			return
 		}
 	}
-	r.stateful(s, d)
+	r.stateful(cutTags(s), d)
+}
+
+// pieces takes the lines that mark-up makes of one physical line. Behind a line
+// of another program only what begins as a record of its own is a new one, and
+// only where the mark-up was not the program's.
+func (r *RecordReader) pieces(s string, pieces []string, d draft) {
+	d.in(FormatHTML)
+	headed := stamped(s) || ownWords(s)
+	for _, p := range pieces {
+		piece := d
+		if r.foreign && (headed || !stamped(p)) {
+			piece.foreign("")
+		}
+		r.stateful(p, piece)
+	}
 }
 
 // stateful offers a line to the containers that span lines.
@@ -135,7 +164,7 @@ func (r *RecordReader) stateful(s string, d draft) {
 	if r.entry.kind != entryNone && r.entryLine(s) {
 		return
 	}
-	if r.json.active && r.jsonLine(s) {
+	if r.json.active && r.jsonLine(s, d.line) {
 		return
 	}
 	after := r.afterKmsg
@@ -144,24 +173,23 @@ func (r *RecordReader) stateful(s string, d draft) {
 		r.afterKmsg = true
 		return
 	}
-	r.peel(s, d)
+	if r.openJSON(s, d) {
+		return
+	}
+	s = cleanText(s)
+	if strings.IndexByte(s, '&') >= 0 {
+		s = unescapeHTML(s)
+	}
+	r.bare(s, d)
 }
 
-// peel takes a text from which layers may have to be removed.
+// peel takes a text that came out of an object or of parts.
 func (r *RecordReader) peel(s string, d draft) {
 	s = cleanText(s)
+	d.inner = true
 	if d.layers++; d.layers > maxLayers {
 		r.emit(s, d)
 		return
-	}
-	if !d.literal && d.layers > 1 && (r.html || strings.IndexByte(s, '<') >= 0) {
-		if pieces, ok := r.stripTags(s); ok {
-			d.in(FormatHTML)
-			for _, p := range pieces {
-				r.bare(p, d)
-			}
-			return
-		}
 	}
 	if strings.IndexByte(s, '&') >= 0 {
 		s = unescapeHTML(s)
@@ -204,7 +232,7 @@ func (r *RecordReader) bare(s string, d draft) {
 			s = lines[0]
 		}
 	}
-	if r.resume(&s, &d) || r.marker(strings.TrimSpace(s), d) {
+	if !d.inner && (r.resume(&s, &d) || d.origin != OriginForeign && r.marker(s, d)) {
 		return
 	}
 	r.headers(s, d)
@@ -224,9 +252,7 @@ func (r *RecordReader) resume(s *string, d *draft) bool {
 		return true
 	}
 	p := r.pend
-	b := bracketStamp(t)
-	n, _ := wallStamp(t)
-	if n > 0 || b.n > 0 && (p.printk || b.printk.IsZero()) || t[0] == '{' || t[0] == '<' || strings.HasPrefix(t, "-- ") {
+	if stamped(t) && !strings.HasPrefix(t, "kernel:") || t[0] == '<' || strings.HasPrefix(t, "-- ") || p.host && !identified(t) {
 		r.flushPending()
 		return false
 	}
@@ -241,20 +267,44 @@ func (r *RecordReader) resume(s *string, d *draft) bool {
 		*s = p.s + sep + t
 	}
 	p.d.cut = p.d.cut || d.cut
+	if d.origin == OriginForeign {
+		p.d.foreign(d.ident)
+	}
+	r.foreign = r.foreign || ownWords(t)
 	*d = p.d
 	return false
+}
+
+// identified reports that t begins with an identifier, as text does behind a host name.
+func identified(t string) bool {
+	word, _, _ := strings.Cut(t, " ")
+	name, ok := strings.CutSuffix(word, ":")
+	if _, n := processPrefix(t); n > 0 {
+		return true
+	}
+	return ok && !messagePrefix(name) && name != "" && !isDigit(name[0])
 }
 
 func (r *RecordReader) flushPending() {
 	p := r.pend
 	r.pend = pendingStamp{}
 	if p.set && p.text != "" {
+		defer r.earlier()()
 		r.emit(p.text, p.out)
 	}
 }
 
+// earlier prepares for delivering what lines before this one have held, and
+// returns what restores the state of this line.
+func (r *RecordReader) earlier() func() {
+	wanted, foreign := r.wanted, r.foreign
+	r.wanted, r.foreign = false, false
+	return func() { r.wanted, r.foreign = wanted, foreign }
+}
+
 // marker recognises lines that are not records but tell about those that follow.
-func (r *RecordReader) marker(t string, d draft) bool {
+func (r *RecordReader) marker(s string, d draft) bool {
+	t := strings.TrimSpace(s)
 	switch {
 	case t == "":
 		return true
@@ -272,20 +322,15 @@ func (r *RecordReader) marker(t string, d draft) bool {
 		case strings.HasPrefix(t, "-- Logs begin at"), strings.HasPrefix(t, "-- Journal begins at"), t == "-- No entries --":
 			return true
 		}
-	case strings.HasPrefix(t, "--------- "):
-		for _, w := range []string{"--------- beginning of ", "--------- switch to "} {
-			if strings.HasPrefix(t, w) {
-				r.logcat = strings.Clone(strings.TrimPrefix(strings.TrimPrefix(t, w), "/dev/log/"))
-				return true
-			}
-		}
+	case strings.HasPrefix(t, "--------- beginning of "), strings.HasPrefix(t, "--------- switch to "):
+		return true // a buffer of logcat
 	case isFence(t):
 		return true
 	case pstoreHeader(t):
 		r.pstore = true
 		return true
 	}
-	return r.openEntry(t, d)
+	return r.openEntry(s, d)
 }
 
 // headers reads one header after the other and delivers what is left.
@@ -310,11 +355,14 @@ func (r *RecordReader) headers(s string, d draft) {
 		cur = rest
 		t = strings.TrimLeft(cur, " \t")
 	}
-	if d.own && !d.literal && d.ident == "" && (!d.printk.IsZero() || d.wall != "") {
+	if d.origin == OriginForeign && !d.byText {
+		r.foreign = true
+	}
+	if d.own && !d.inner && d.ident == "" && d.origin != OriginForeign && (!d.printk.IsZero() || d.wall != "") {
 		host := t != "" && d.format == FormatSyslog && d.level.IsZero() && d.printk.IsZero() && !strings.ContainsAny(t, " :[")
 		if t == "" || host {
 			r.flushPending()
-			r.pend = pendingStamp{set: true, s: strings.Clone(s), d: base, printk: !d.printk.IsZero()}
+			r.pend = pendingStamp{set: true, s: strings.Clone(s), d: base, printk: !d.printk.IsZero(), host: host}
 			if host {
 				r.pend.text, r.pend.out = strings.Clone(t), d
 			}

@@ -25,7 +25,7 @@ func logcatLevel(c byte) int64 {
 
 // logcatHeader reads "03-05 08:40:10.694     0     0 W text" (threadtime, with
 // or without year, zone and user) and "03-05 08:40:10.694 W/tag( 0): text" (time).
-func logcatHeader(t string, d *draft, buffer string) (string, bool) {
+func logcatHeader(t string, d *draft) (string, bool) {
 	n := shape(t, "M_H")
 	if n == 0 {
 		if n = shape(t, "D_H"); n == 0 {
@@ -36,7 +36,7 @@ func logcatHeader(t string, d *draft, buffer string) (string, bool) {
 	if k := zone(rest); k > 1 && k < len(rest) && rest[k] == ' ' {
 		rest = strings.TrimLeft(rest[k:], " ")
 	}
-	if text, ok := logcatBrief(rest, d, buffer); ok {
+	if text, ok := logcatBrief(rest, d); ok {
 		d.wall = stamp
 		return text, true
 	}
@@ -50,7 +50,7 @@ func logcatHeader(t string, d *draft, buffer string) (string, bool) {
 			numbers = append(numbers, decimal(word))
 		case len(word) == 1 && logcatLevel(word[0]) >= 0 && len(numbers) >= 2:
 			// With -v uid a numeric user comes before the pid.
-			d.logcat(stamp, logcatLevel(word[0]), numbers[len(numbers)-2], buffer)
+			d.logcat(stamp, logcatLevel(word[0]), numbers[len(numbers)-2])
 			return untag(after), true
 		case i > 0 || !hostName(word): // with -v uid a name may come first
 			return t, false
@@ -61,7 +61,7 @@ func logcatHeader(t string, d *draft, buffer string) (string, bool) {
 }
 
 // logcatBrief reads "W/clocksource(    0): text" and "W/clocksource: text".
-func logcatBrief(t string, d *draft, buffer string) (string, bool) {
+func logcatBrief(t string, d *draft) (string, bool) {
 	if len(t) < 5 || t[1] != '/' {
 		return t, false
 	}
@@ -79,7 +79,7 @@ func logcatBrief(t string, d *draft, buffer string) (string, bool) {
 		}
 		pid, tag = decimal(num), tag[:i]
 	}
-	d.logcat(d.wall, level, pid, buffer)
+	d.logcat(d.wall, level, pid)
 	if tag = strings.TrimRight(tag, " "); tag == "" {
 		return t[colon+2:], true
 	}
@@ -103,7 +103,12 @@ func logcatLong(t string, d *draft) (string, bool) {
 	if level < 0 {
 		return t, false
 	}
-	d.logcat(in[:n], level, 0, "kernel")
+	pid := strings.TrimLeft(in[n:i-1], " ")
+	k := digits(pid, 1, 9)
+	if k == 0 {
+		return t, false
+	}
+	d.logcat(in[:n], level, decimal(pid[:k]))
 	text := strings.TrimSpace(t[end+2:])
 	if tag := strings.TrimSpace(in[i+1:]); tag != "" && text != "" {
 		text = tag + ": " + text
@@ -111,19 +116,18 @@ func logcatLong(t string, d *draft) (string, bool) {
 	return text, true
 }
 
-func (d *draft) logcat(stamp string, level, pid int64, buffer string) {
+// logcat notes a header of logcat. The kernel's lines have no process, in
+// whatever buffer they are shown; no program can write lines without one.
+func (d *draft) logcat(stamp string, level, pid int64) {
 	d.in(FormatLogcat)
 	d.own = true
 	if stamp != "" {
 		d.wall = stamp
 	}
 	d.level = event.Some(level)
-	switch {
-	case buffer != "" && buffer != "kernel":
-		d.foreign("")
-	case pid == 0:
+	if pid == 0 {
 		d.kernel()
-	case buffer == "":
+	} else {
 		d.foreign("")
 	}
 }

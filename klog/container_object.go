@@ -85,6 +85,12 @@ func (o *jsonObject) journal() bool {
 		"PRIORITY", "_SOURCE_MONOTONIC_TIMESTAMP", "__MONOTONIC_TIMESTAMP", "SYSLOG_FACILITY") != ""
 }
 
+// others reports that the object is the journal's record of another program.
+func (o *jsonObject) others() bool {
+	t, f, i := o.get("_TRANSPORT"), o.get("SYSLOG_FACILITY"), o.get("SYSLOG_IDENTIFIER")
+	return t != "" && t != "kernel" || f != "" && f != "0" || i != "" && i != "kernel"
+}
+
 // hollow reports that the object is a record whose message is empty or null.
 func (o *jsonObject) hollow() bool {
 	return o.key != "" || o.known && o.journal()

@@ -375,6 +375,8 @@ func wrappers() []wrapper {
 		return text(c) && !strings.Contains(c.name, "carriage") && !strings.Contains(c.name, "alone") &&
 			!strings.Contains(c.name, "mark") && !strings.Contains(c.name, "cat -A") && !strings.Contains(c.name, "json-seq")
 	}
+	// A stamp behind a soft break begins a record, so that nothing can hide one.
+	soft := func(c container) bool { return line(c) && c.name != "one literal with line breaks" }
 	noHTML := func(c container) bool {
 		return line(c) && !strings.Contains(c.name, "html")
 	}
@@ -387,9 +389,9 @@ func wrappers() []wrapper {
 	return []wrapper{
 		{"mail quoting", perLine(func(l string) string { return "> " + l }), "", line},
 		{"deep mail quoting", perLine(func(l string) string { return "> > > " + l }), "", line},
-		{"quoted-printable", qpText, "", line},
-		{"quoted-printable of mail quoting", func(s string) string { return qpText(perLine(func(l string) string { return "> " + l })(s)) }, "", line},
-		{"mail quoting of quoted-printable", func(s string) string { return perLine(func(l string) string { return "> " + l })(qpText(s)) }, "", line},
+		{"quoted-printable", qpText, "", soft},
+		{"quoted-printable of mail quoting", func(s string) string { return qpText(perLine(func(l string) string { return "> " + l })(s)) }, "", soft},
+		{"mail quoting of quoted-printable", func(s string) string { return perLine(func(l string) string { return "> " + l })(qpText(s)) }, "", soft},
 		{"CR LF", func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }, "", func(c container) bool { return text(c) && !strings.Contains(c.name, "carriage") }},
 		{"UTF-16", func(s string) string { return utf16Text(s, false, true) }, "", func(c container) bool { return text(c) && !strings.Contains(c.name, "byte order") }},
 		{"html", func(s string) string { return "<pre>\n" + html.EscapeString(s) + "</pre>\n" }, FormatHTML, noHTML},

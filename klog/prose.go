@@ -24,7 +24,7 @@ func cleanText(s string) string {
 		c := s[i]
 		switch {
 		case c == 0x1b:
-			i += escapeSequence(s[i:])
+			i += escapeSequence(s[i:min(len(s), i+maxSequence)])
 		case c < ' ' && c != '\t' && c != '\n' && c != 0x1e, c == 0x7f:
 			i++
 		case c < utf8.RuneSelf:
@@ -49,6 +49,9 @@ func cleanText(s string) string {
 	return string(out)
 }
 
+// maxSequence bounds a terminal sequence. A longer one has lost its end.
+const maxSequence = 128
+
 // escapeSequence returns the length of the terminal sequence at the beginning of s.
 func escapeSequence(s string) int {
 	if len(s) < 2 {
@@ -64,17 +67,20 @@ func escapeSequence(s string) int {
 				return i
 			}
 		}
-		return len(s)
+		return 2
 	case ']': // ends with BEL or ESC backslash
 		for i := 2; i < len(s); i++ {
-			if s[i] == 7 {
+			switch s[i] {
+			case 7:
 				return i + 1
-			}
-			if s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\' {
-				return i + 2
+			case 0x1b:
+				if i+1 < len(s) && s[i+1] == '\\' {
+					return i + 2
+				}
+				return 2 // another begins: this one has no end
 			}
 		}
-		return 1
+		return 2
 	case '(', ')':
 		return min(3, len(s))
 	}
@@ -147,7 +153,7 @@ func listItem(s string) (string, bool) {
 			return s, false
 		}
 		rest = strings.TrimLeft(t[n+2:], " ")
-		if !textStart(rest) {
+		if t[n] == ':' && !stamped(rest) || !textStart(rest) {
 			return s, false
 		}
 	}
@@ -157,7 +163,8 @@ func listItem(s string) (string, bool) {
 	return rest, true
 }
 
-// textStart reports that s looks like the beginning of a log line.
+// textStart reports that s looks like the beginning of a log line. A capital
+// letter is none: the rest of a wrapped message may stand behind "4770. ".
 func textStart(s string) bool {
 	s = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(s, "[ ] "), "[x] "), "[X] ")
 	if s == "" {
@@ -166,10 +173,7 @@ func textStart(s string) bool {
 	if looksFresh(s) || s[0] == '`' || s[0] == '"' || s[0] == '{' || strings.HasPrefix(s, "[Firmware Bug]") {
 		return true
 	}
-	if s[0] == '\'' {
-		return len(s) > 1 && s[1] == '['
-	}
-	return s[0] >= 'A' && s[0] <= 'Z'
+	return s[0] == '\'' && len(s) > 1 && s[1] == '['
 }
 
 // backTicks removes the marks of inline code.
@@ -294,6 +298,9 @@ func trimLiteralEnd(before, after string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(after[:end], `\n`), `\r`)
 }
 
+// maxCells is more than a table that holds a log has in a row.
+const maxCells = 64
+
 // tableCells splits a row of a Markdown table; it returns nil for other lines.
 func tableCells(s string) []string {
 	t := strings.TrimSpace(s)
@@ -303,6 +310,9 @@ func tableCells(s string) []string {
 	if t[len(t)-1] != '|' {
 		// Some tools quote with a bar.
 		return []string{strings.TrimPrefix(t[1:], " ")}
+	}
+	if strings.Count(t, "|") > maxCells {
+		return nil
 	}
 	cells := []string{}
 	for c := range strings.SplitSeq(strings.ReplaceAll(t[1:len(t)-1], `\|`, "\x1f"), "|") {

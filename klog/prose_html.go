@@ -7,7 +7,7 @@ import (
 
 // htmlName reports that n is an element that is taken for mark-up.
 func htmlName(n string) bool {
-	switch strings.ToLower(n) {
+	switch n {
 	case "html", "head", "body", "pre", "code", "br", "p", "div", "span", "td", "th", "tr", "table", "tbody", "thead",
 		"li", "ul", "ol", "b", "i", "u", "em", "strong", "tt", "font", "a", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6",
 		"kbd", "samp", "mark", "section", "article", "title", "meta", "link", "hr", "details", "summary", "dl", "dt", "dd",
@@ -19,7 +19,7 @@ func htmlName(n string) bool {
 
 // breaking reports that an element begins a new line.
 func breaking(n string) bool {
-	switch strings.ToLower(n) {
+	switch n {
 	case "br", "p", "div", "tr", "li", "pre", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "table", "hr", "section",
 		"article", "title", "dt", "dd", "td", "th", "body", "head":
 		return true
@@ -27,15 +27,30 @@ func breaking(n string) bool {
 	return false
 }
 
+// openHTML says which elements are open that make all lines within HTML.
+type openHTML uint8
+
+const (
+	openPage openHTML = 1 << iota // html or body
+	openPre
+)
+
 // stripTags removes HTML tags and splits at those that begin a line. It returns
-// false if there is no mark-up in s and none open.
+// false where there is no mark-up: mark-up begins with a line that begins with a
+// tag. A tag within the text of a log is text.
 func (r *RecordReader) stripTags(s string) ([]string, bool) {
+	if r.html == 0 && !beginsWithTag(s) {
+		return nil, false
+	}
 	var out []byte
-	found := false
 	for i := 0; i < len(s); {
 		if s[i] != '<' {
-			out = append(out, s[i])
-			i++
+			n := strings.IndexByte(s[i:], '<')
+			if n < 0 {
+				n = len(s) - i
+			}
+			out = append(out, s[i:i+n]...)
+			i += n
 			continue
 		}
 		name, n := htmlTag(s[i:])
@@ -44,20 +59,22 @@ func (r *RecordReader) stripTags(s string) ([]string, bool) {
 			i++
 			continue
 		}
-		found = true
-		lower := strings.ToLower(name)
+		var bit openHTML
+		switch name {
+		case "html", "body", "!doctype":
+			bit = openPage
+		case "pre":
+			bit = openPre
+		}
 		if s[i+1] != '/' {
-			r.html = r.html || lower == "pre" || lower == "html" || lower == "body" || lower == "!doctype" || lower == "code"
-		} else if lower == "html" || lower == "pre" {
-			r.html = false
+			r.html |= bit
+		} else {
+			r.html &^= bit
 		}
 		if breaking(name) {
 			out = append(out, '\n')
 		}
 		i += n
-	}
-	if !found && !r.html {
-		return nil, false
 	}
 	var pieces []string
 	for p := range strings.SplitSeq(string(out), "\n") {
@@ -68,28 +85,33 @@ func (r *RecordReader) stripTags(s string) ([]string, bool) {
 	return pieces, true
 }
 
-// htmlChunks starts reading a line of HTML beyond the limit in chunks.
-func (r *RecordReader) htmlChunks(raw []byte) bool {
-	if lastBreak(raw) <= 0 {
-		return false
+// cutTags removes tags from the end of a line. No text stands behind them, so
+// they can be taken for mark-up on any line.
+func cutTags(s string) string {
+	for strings.HasSuffix(s, ">") {
+		i := strings.LastIndexByte(s, '<')
+		if i < 0 {
+			break
+		}
+		if _, n := htmlTag(s[i:]); i+n != len(s) {
+			break
+		}
+		s = strings.TrimRight(s[:i], " \t")
 	}
-	r.chunks, r.carry = chunksHTML, r.carry[:0]
-	r.htmlChunk(raw)
-	return true
+	return s
 }
 
 // htmlChunk takes one chunk up to its last line break in HTML and keeps the rest.
-func (r *RecordReader) htmlChunk(b []byte) {
+func (r *RecordReader) htmlChunk(b []byte, last bool) {
 	r.carry = append(r.carry, b...)
 	n := lastBreak(r.carry)
-	if n <= 0 || !r.src.long {
+	if n <= 0 || last {
 		n = len(r.carry)
 	}
-	r.quoted(string(r.carry[:n]), draft{line: r.src.line})
-	r.carry = append(r.carry[:0], r.carry[n:]...)
-	if !r.src.long {
-		r.chunks, r.carry = chunksNone, nil
+	if len(r.carry) > 0 {
+		r.quoted(string(r.carry[:n]), draft{line: r.long.line})
 	}
+	r.carry = append(r.carry[:0], r.carry[n:]...)
 }
 
 // lastBreak returns the place of the last tag that begins a line, -1 if there is none.
@@ -99,39 +121,52 @@ func lastBreak(b []byte) int {
 		if i < 0 {
 			return -1
 		}
-		if name, n := htmlTag(string(b[i:min(len(b), i+200)])); n > 0 && breaking(name) {
-			return i
+		if i+1 < len(b) && (isLetter(b[i+1]) || b[i+1] == '/') {
+			if name, n := htmlTag(string(b[i:min(len(b), i+headSize)])); n > 0 && breaking(name) {
+				return i
+			}
 		}
 		end = i
 	}
 }
 
-// htmlTag recognises a tag at the beginning of s and returns its name and length.
+// maxTag bounds the length of a tag.
+const maxTag = 2 << 10
+
+// htmlTag recognises a tag at the beginning of s and returns its name, in small
+// letters, and its length.
 func htmlTag(s string) (string, int) {
 	i := 1
 	if i < len(s) && s[i] == '/' {
 		i++
 	}
 	from := i
-	for i < len(s) && (isLetter(s[i]) || isDigit(s[i]) || s[i] == '!' || s[i] == ':') {
+	for i < len(s) && i-from <= maxTagName && (isLetter(s[i]) || isDigit(s[i]) || s[i] == '!' || s[i] == ':') {
 		i++
 	}
-	name := s[from:i]
-	if i >= len(s) || !htmlName(name) {
+	if i >= len(s) || i == from || i-from > maxTagName {
 		return "", 0
 	}
-	switch s[i] {
-	case '>':
-		return name, i + 1
-	case ' ', '/', '\t':
-		end := strings.IndexByte(s[i:], '>')
-		if end < 0 || strings.IndexByte(s[i:i+end], '<') >= 0 {
+	if c := s[i]; c != '>' && c != ' ' && c != '/' && c != '\t' {
+		return "", 0
+	}
+	name := strings.ToLower(s[from:i])
+	if !htmlName(name) {
+		return "", 0
+	}
+	for ; i < len(s) && i < maxTag; i++ {
+		switch s[i] {
+		case '>':
+			return name, i + 1
+		case '<':
 			return "", 0
 		}
-		return name, i + end + 1
 	}
 	return "", 0
 }
+
+// maxTagName is the length of the longest name that htmlName knows.
+const maxTagName = 10
 
 // unescapeHTML decodes the entities that mark-up of a log contains. No kernel
 // message contains one.

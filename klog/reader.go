@@ -28,29 +28,20 @@ type Reader struct {
 // NewReader returns a reader of the log text in r; name stands in the events' Source.File.
 func NewReader(r io.Reader, name string) *Reader {
 	reader := &Reader{parser: newParser(name)}
-	reader.records = NewRecordReader(r, WithFilter(wanted()))
+	reader.records = newRecords(r)
 	return reader
 }
 
-// wanted returns the filter for raw lines. Behind a line that it wants it lets
-// some more lines pass: mail and forums wrap lines, and the rest of a message
-// need not hold any text that we know. A command line may run over many lines.
-func wanted() func([]byte) bool {
-	follow := 0
-	return func(line []byte) bool {
-		if knownAnchors.match(line) {
-			follow = 4
-			if bytes.Contains(line, []byte("ommand line")) {
-				follow = maxCommandLines
-			}
-			return true
+// newRecords returns the records in which a message can be. Behind a line that
+// holds any text that we know some bare lines pass: mail and forums wrap lines,
+// and the rest of a message need not hold any.
+func newRecords(r io.Reader) *RecordReader {
+	return NewRecordReader(r, WithFilter(knownAnchors.match), withFollow(func(line []byte) int {
+		if bytes.Contains(line, []byte("ommand line")) {
+			return maxCommandLines
 		}
-		if follow > 0 {
-			follow--
-			return true
-		}
-		return false
-	}
+		return graceLines
+	}))
 }
 
 // Next advances to the next event. It returns false at the end of the input or at an error.
@@ -78,7 +69,7 @@ func (r *Reader) Next() bool {
 func (r *Reader) Continue(next io.Reader, name string) {
 	r.before = r.before.plus(r.records.Stats())
 	r.parser.name = name
-	r.records = NewRecordReader(next, WithFilter(wanted()))
+	r.records = newRecords(next)
 	r.done = false
 }
 

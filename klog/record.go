@@ -43,7 +43,8 @@ type Record struct {
 	Bare bool
 	// NewBoot says that the container itself marks a new boot here (journalctl's "-- Boot" line, another boot id).
 	NewBoot bool
-	// Cut says that the line was longer than the limit and its rest was dropped.
+	// Cut says that a part of the text is missing, or stands in the next records
+	// because the line was longer than the limit.
 	Cut bool
 }
 
@@ -84,7 +85,7 @@ type Stats struct {
 	Bytes    int64            `json:"bytes"`    // bytes of the input, after decompression
 	Records  int64            `json:"records"`  // records delivered
 	Foreign  int64            `json:"foreign"`  // of these, records that cannot come from the kernel
-	Cut      int64            `json:"cut"`      // lines longer than the limit
+	Cut      int64            `json:"cut"`      // lines longer than the limit, and fields of a wrong length
 	Rejected int64            `json:"rejected"` // lines and decoded texts that the filter turned away
 	Formats  map[string]int64 `json:"formats"`  // records delivered by outermost container
 }

@@ -3,8 +3,6 @@ package klog
 import (
 	"bytes"
 	"io"
-	"unicode/utf16"
-	"unicode/utf8"
 )
 
 const (
@@ -18,27 +16,77 @@ const (
 )
 
 // lineSource splits an input into lines in a fixed buffer. Lines end at LF, CR
-// LF or, as serial consoles and progress displays write, at a CR alone.
+// LF or, as serial consoles and progress displays write, at a CR alone. A block
+// of NULs, as a file system leaves in a log after a loss of power, ends a line too.
 type lineSource struct {
-	r          io.Reader
-	buf        []byte
-	start, end int
-	total      int64 // bytes taken from r
-	eof        bool
-	err        error
-	line       int  // number of the line returned last
-	broke      bool // the piece returned last ended its line
-	long       bool // the line returned last goes on beyond maxLine
-	cut        bool // the piece returned last lost its end
-	crLines    bool // the input has no LF: a CR counts as a line
-	begun      bool
-	// clean and lf save looking for the same LF again for every piece of a line
-	// that CRs divide: before buf[clean] there is none, at buf[lf] there is one.
-	clean, lf int
+	r           io.Reader
+	buf         []byte
+	start, end  int
+	total       int64 // bytes taken from r
+	eof         bool
+	err         error
+	line        int  // number of the line returned last
+	broke       bool // the piece returned last ended its line
+	within      bool // the piece returned last began behind a CR within its line
+	long        bool // the piece returned last goes on beyond maxLine
+	crLines     bool // the input has no LF: a CR counts as a line
+	begun       bool
+	after       ending // what ended the piece before
+	lf, cr, nul mark
+}
+
+// ending is what ends a piece of a line.
+type ending uint8
+
+const (
+	endNone ending = iota
+	endLF
+	endCR
+	endNUL
+)
+
+// nulBlock is how many NULs in a row end a line. Fewer occur in wide characters
+// and behind the texts of some programs.
+const nulBlock = 8
+
+var (
+	lfBytes  = []byte{'\n'}
+	crBytes  = []byte{'\r'}
+	nulBytes = make([]byte, nulBlock)
+)
+
+// mark remembers where a search has got to, so that no byte is searched twice
+// for the same end, however many pieces a buffer holds.
+type mark struct {
+	at    int // where it was found, -1 if nowhere before clean
+	clean int // before it there is no other
 }
 
 func newLineSource(r io.Reader) *lineSource {
-	return &lineSource{r: r, buf: make([]byte, lineBuffer), broke: true}
+	return &lineSource{r: r, buf: make([]byte, lineBuffer), broke: true, lf: mark{at: -1}, cr: mark{at: -1}, nul: mark{at: -1}}
+}
+
+// find returns the next place of what in the buffer, -1 if there is none yet.
+func (l *lineSource) find(m *mark, what []byte) int {
+	if m.at >= l.start && m.at < m.clean {
+		return m.at
+	}
+	from := max(m.clean, l.start)
+	if from >= l.end {
+		return -1
+	}
+	var i int
+	if len(what) == 1 {
+		i = bytes.IndexByte(l.buf[from:l.end], what[0])
+	} else {
+		i = bytes.Index(l.buf[from:l.end], what)
+	}
+	if i < 0 {
+		m.at, m.clean = -1, max(from, l.end-len(what)+1)
+		return -1
+	}
+	m.at, m.clean = from+i, from+i+1
+	return m.at
 }
 
 // fill moves the unread part to the front and reads once more. It returns
@@ -50,7 +98,9 @@ func (l *lineSource) fill() bool {
 	if l.start > 0 {
 		copy(l.buf, l.buf[l.start:l.end])
 		l.end -= l.start
-		l.clean, l.lf = l.clean-l.start, l.lf-l.start
+		for _, m := range []*mark{&l.lf, &l.cr, &l.nul} {
+			m.at, m.clean = max(m.at-l.start, -1), max(m.clean-l.start, 0)
+		}
 		l.start = 0
 	}
 	if l.end == len(l.buf) {
@@ -122,112 +172,94 @@ func (l *lineSource) next() ([]byte, bool) {
 	for l.long {
 		l.more()
 	}
-	l.cut = false
 	for {
-		window := l.buf[l.start:l.end]
-		if i := l.findLF(); i >= 0 {
-			return l.take(window, i-l.start), true
+		text, how := l.piece()
+		if how == endNUL && len(text) == 0 {
+			l.after = endNUL
+			continue // the block stands at the beginning of a line
 		}
-		if len(window) > maxLine || (l.crLines && len(window) > 1) || l.eof {
-			if i := bytes.IndexByte(window, '\r'); i >= 0 && (i+1 < len(window) || l.eof) {
-				return l.cutCR(window, i), true
-			}
+		if how == endNone && len(text) == 0 {
+			return nil, false
 		}
-		if len(window) > maxLine {
-			l.advance()
-			l.long, l.broke = true, false
-			l.start += maxLine
-			return window[:maxLine], true
+		if l.broke {
+			l.line++
 		}
-		if l.eof {
-			if len(window) == 0 {
-				return nil, false
-			}
-			l.advance()
-			l.start = l.end
-			l.broke = true
-			return window, true
-		}
-		l.fill()
+		l.within = !l.broke && l.after == endCR
+		l.close(how)
+		l.long = how == endNone && len(text) == maxLine
+		return text, true
 	}
 }
 
-// findLF returns the place of the next LF in the buffer, -1 if there is none yet.
-func (l *lineSource) findLF() int {
-	if l.lf >= l.start && l.lf < l.end && l.buf[l.lf] == '\n' && l.clean >= l.lf {
-		return l.lf
-	}
-	from := max(l.clean, l.start)
-	if from >= l.end {
-		return -1
-	}
-	if i := bytes.IndexByte(l.buf[from:l.end], '\n'); i >= 0 {
-		l.clean, l.lf = from+i, from+i
-		return from + i
-	}
-	l.clean = l.end
-	return -1
-}
-
-// take returns the line that ends at the LF at window[i].
-func (l *lineSource) take(window []byte, i int) []byte {
-	line := window[:i]
-	if j := bytes.IndexByte(line, '\r'); j >= 0 {
-		trimmed := bytes.TrimRight(line, "\r")
-		if j < len(trimmed) {
-			return l.cutCR(window, j)
-		}
-		line = trimmed
-	}
-	l.advance()
-	if len(line) > maxLine {
-		l.long, l.broke = true, false
-		l.start += maxLine
-		return line[:maxLine]
-	}
-	l.broke = true
-	l.start += i + 1
-	return line
-}
-
-// cutCR returns the piece before a CR that stands alone.
-func (l *lineSource) cutCR(window []byte, i int) []byte {
-	l.advance()
-	l.broke = l.crLines
-	l.start += i + 1
-	if i > maxLine {
-		l.cut = true
-		return window[:maxLine]
-	}
-	return window[:i]
-}
-
-func (l *lineSource) advance() {
-	if l.broke {
-		l.line++
-	}
+// close notes how a piece ended.
+func (l *lineSource) close(how ending) {
+	l.after = how
+	l.broke = how == endLF || how == endCR && l.crLines
 }
 
 // more returns the next chunk of a line whose beginning was returned with long
 // set, and clears long at the end of the line.
 func (l *lineSource) more() []byte {
-	if l.end-l.start < maxLine {
-		l.fill()
+	text, how := l.piece()
+	if how != endNone || len(text) < maxLine {
+		l.close(how)
+		if how == endNone {
+			l.broke = true
+		}
+		l.long = false
 	}
-	window := l.buf[l.start:l.end]
-	if len(window) > maxLine {
-		window = window[:maxLine]
+	return text
+}
+
+// piece consumes the bytes up to the next end, or maxLine of them if there is
+// none so far, or all that are left of the input.
+func (l *lineSource) piece() ([]byte, ending) {
+	for {
+		stop, how := l.find(&l.lf, lfBytes), endLF
+		if cr := l.find(&l.cr, crBytes); cr >= 0 && (stop < 0 || cr < stop) {
+			stop, how = cr, endCR
+		}
+		if nul := l.find(&l.nul, nulBytes); nul >= 0 && (stop < 0 || nul < stop) {
+			stop, how = nul, endNUL
+		}
+		if stop < 0 && l.end-l.start < maxLine && !l.eof {
+			l.fill()
+			continue
+		}
+		if stop < 0 || stop-l.start > maxLine {
+			n := min(l.end-l.start, maxLine)
+			text := l.buf[l.start : l.start+n]
+			l.start += n
+			return text, endNone
+		}
+		if how == endLF {
+			text := l.buf[l.start:stop]
+			l.start = stop + 1
+			return text, endLF
+		}
+		// What comes behind the CR or the block decides, and may have to be read first.
+		i := stop
+		for i < l.end && (how == endCR && l.buf[i] == '\r' && (i == stop || !l.crLines) || how == endNUL && l.buf[i] == 0) {
+			i++
+		}
+		if i == l.end && !l.eof {
+			switch {
+			case l.end-l.start < len(l.buf):
+				l.fill()
+				continue
+			case how == endNUL && stop == l.start:
+				l.start = i - nulBlock // a block larger than the buffer
+				continue
+			}
+		}
+		text := l.buf[l.start:stop]
+		l.start = i
+		if i < l.end && l.buf[i] == '\n' {
+			l.start++
+			how = endLF
+		}
+		return text, how
 	}
-	if i := bytes.IndexByte(window, '\n'); i >= 0 {
-		l.start += i + 1
-		l.long, l.broke = false, true
-		return window[:i]
-	}
-	l.start += len(window)
-	if len(window) == 0 || (l.eof && l.start == l.end) {
-		l.long, l.broke = false, true
-	}
-	return window
 }
 
 // peek returns the next n bytes, or fewer at the end of the input.
@@ -249,84 +281,4 @@ func (l *lineSource) skip(n int64) {
 		l.start += int(k)
 		n -= k
 	}
-}
-
-// utf16Order recognises UTF-16 by its byte order mark or by every second byte
-// of the beginning being zero. It returns 'L', 'B' or 0 and the length of the mark.
-func utf16Order(head []byte) (order byte, skip int) {
-	switch {
-	case bytes.HasPrefix(head, []byte{0xff, 0xfe}):
-		return 'L', 2
-	case bytes.HasPrefix(head, []byte{0xfe, 0xff}):
-		return 'B', 2
-	}
-	n := min(len(head), 64) &^ 1
-	if n < 16 {
-		return 0, 0
-	}
-	var zero [2]int
-	for i := range n {
-		if head[i] == 0 {
-			zero[i&1]++
-		}
-	}
-	switch {
-	case zero[1] == n/2 && zero[0] == 0:
-		return 'L', 0
-	case zero[0] == n/2 && zero[1] == 0:
-		return 'B', 0
-	}
-	return 0, 0
-}
-
-// utf16Reader recodes UTF-16 as UTF-8.
-type utf16Reader struct {
-	r    io.Reader
-	big  bool
-	in   [4096]byte
-	n    int    // bytes in in
-	out  []byte // recoded, not yet delivered
-	high rune   // first half of a surrogate pair
-	err  error
-}
-
-func (u *utf16Reader) Read(p []byte) (int, error) {
-	for len(u.out) == 0 {
-		if u.err != nil {
-			return 0, u.err
-		}
-		k, err := u.r.Read(u.in[u.n:])
-		u.n += k
-		u.err = err
-		u.recode()
-	}
-	n := copy(p, u.out)
-	u.out = u.out[n:]
-	return n, nil
-}
-
-func (u *utf16Reader) recode() {
-	u.out = u.out[:0]
-	i := 0
-	for ; i+1 < u.n; i += 2 {
-		c := rune(u.in[i]) | rune(u.in[i+1])<<8
-		if u.big {
-			c = rune(u.in[i])<<8 | rune(u.in[i+1])
-		}
-		if u.high != 0 {
-			pair := utf16.DecodeRune(u.high, c)
-			u.high = 0
-			u.out = utf8.AppendRune(u.out, pair)
-			if pair != utf8.RuneError {
-				continue
-			}
-		}
-		if c >= 0xd800 && c < 0xdc00 {
-			u.high = c
-			continue
-		}
-		u.out = utf8.AppendRune(u.out, c)
-	}
-	copy(u.in[:], u.in[i:u.n])
-	u.n -= i
 }

@@ -1,23 +1,20 @@
 package klog
 
 import (
-	"bytes"
 	"io"
 	"maps"
 	"strings"
+	"unicode/utf8"
 )
 
-const (
-	// shortLine: shorter lines are decoded before the filter sees them, because
-	// they may be a stamp whose text follows on the next line, or a marker.
-	shortLine = 48
-	// graceLines: so many lines after a wanted one may be the rest of it.
-	graceLines = 4
-)
+// graceLines: so many lines after a wanted one may be the rest of it.
+const graceLines = 4
 
 // RecordReader reads log records from an input in which containers may be mixed
 // and nested. It recognises the container line by line and keeps state only
-// where a record spans lines. Memory is bounded whatever the input.
+// where a record spans lines. Such a state ends at the first line that is a
+// record of its own, and what it held is then read line by line, so that no text
+// hides the records behind it. Memory is bounded whatever the input.
 //
 //	r := klog.NewRecordReader(in)
 //	for r.Next() {
@@ -27,6 +24,7 @@ const (
 type RecordReader struct {
 	src    *lineSource
 	filter func(line []byte) bool
+	follow func(line []byte) int
 	queue  []Record
 	head   int
 	rec    Record
@@ -36,18 +34,21 @@ type RecordReader struct {
 	scratch []byte
 	grace   int  // so many more lines may be the rest of a wanted one
 	wanted  bool // the filter has accepted the raw line
+	prev    heldLine
 
 	seen       bool   // a line that is not a marker has been read
 	newBoot    bool   // the next record begins a boot
 	bootID     string // id of the last journal record
 	markedBoot string // id of the last "-- Boot" line
-	logcat     string // buffer that logcat shows now
 	pstore     bool   // a header of a persistent store was the last container
-	html       bool   // between HTML tags
-	afterKmsg  bool   // KEY=value lines of a kmsg record may follow
+	html       openHTML
+	afterKmsg  bool // KEY=value lines of a kmsg record may follow
+	foreign    bool // the physical line is another program's: so is what follows on it
+	nested     bool // reads within a field of an export
 
 	chunks chunkKind // a line beyond the limit is being read in chunks
-	carry  []byte    // end of the last chunk of HTML
+	carry  []byte    // what is left of the chunks before
+	long   longText
 
 	pend  pendingStamp
 	qp    quotedPrintable
@@ -67,6 +68,12 @@ type RecordOption func(*RecordReader)
 // case, since they may be the rest of it.
 func WithFilter(wanted func(line []byte) bool) RecordOption {
 	return func(r *RecordReader) { r.filter = wanted }
+}
+
+// withFollow sets how many bare lines behind a line that the filter wants may be
+// the rest of it.
+func withFollow(lines func(line []byte) int) RecordOption {
+	return func(r *RecordReader) { r.follow = lines }
 }
 
 // NewRecordReader returns a reader of the records of r. It reads ahead in r.
@@ -114,7 +121,8 @@ func (r *RecordReader) Stats() Stats {
 func (r *RecordReader) advance() {
 	for len(r.queue) == 0 {
 		if r.chunks != chunksNone {
-			r.chunk()
+			r.wanted = false
+			r.chunk(r.src.more())
 			continue
 		}
 		last := r.src.line
@@ -127,21 +135,16 @@ func (r *RecordReader) advance() {
 		if r.src.line != last {
 			r.stats.Lines++
 		}
-		r.wanted = false
-		if r.filter != nil && len(raw) >= shortLine {
-			if r.filter(raw) {
-				r.wanted = true
-			} else if r.idle() && r.rejectable(raw) {
-				r.stats.Rejected++
-				r.seen = true
-				r.afterKmsg = isDigit(raw[0]) && bytes.IndexByte(raw, ';') > 0 || raw[0] == ' ' && r.afterKmsg
-				if r.src.long || r.src.cut {
-					r.stats.Cut++
-				}
-				continue
-			}
+		if !r.src.within {
+			r.foreign = false
 		}
-		r.raw(raw)
+		r.wanted = false
+		if r.src.long {
+			r.prev.set = false
+		} else if r.filter != nil && r.turnedAway(raw) {
+			continue
+		}
+		r.raw(raw, r.src.line)
 		if r.grace > 0 {
 			r.grace--
 		}
@@ -150,81 +153,9 @@ func (r *RecordReader) advance() {
 	r.stats.Lines = max(r.stats.Lines, int64(r.src.line))
 }
 
-// chunkKind says how a line beyond the limit is read on: as objects of JSON or
-// as HTML with its own line breaks. Other lines lose what is beyond the limit.
-type chunkKind uint8
-
-const (
-	chunksNone chunkKind = iota
-	chunksJSON
-	chunksHTML
-)
-
-// chunk reads the next chunk.
-func (r *RecordReader) chunk() {
-	r.wanted = false
-	b := r.src.more()
-	if r.chunks == chunksJSON {
-		r.jsonChunk(b)
-	} else {
-		r.htmlChunk(b)
-	}
-}
-
 // idle reports that no state asks for the next line.
 func (r *RecordReader) idle() bool {
-	return r.grace == 0 && !r.html && !r.pend.set && !r.qp.held() && !r.json.active &&
-		r.entry.kind == entryNone && len(r.parts) == 0
-}
-
-// rejectable reports that the raw line shows all of its text, so that the
-// filter's word on it is final. It also notes what the line says about boots.
-func (r *RecordReader) rejectable(line []byte) bool {
-	c := line[0]
-	if line[len(line)-1] == '=' {
-		return false // a soft break may hide a word
-	}
-	switch {
-	case c == '<':
-		return isDigit(line[1])
-	case c == '-' || c == '_' || c == '=' || c == 'C':
-		return c == 'C' && !bytes.HasPrefix(line, []byte("Content-"))
-	case c == '{' || c == 0x1e || c == '>' || c == ' ' || c == '"' || c == '[' && line[1] == '{',
-		c == 'd' && bytes.HasPrefix(line, []byte("data: {")):
-		i := bytes.IndexByte(line, '{')
-		return i < 0 || r.rejectableJSON(line[i:])
-	case isDigit(c):
-		head := line[:min(len(line), 120)]
-		return !bytes.Contains(head, []byte("ncfrag=")) && !bytes.Contains(head, []byte(" P ")) &&
-			!bytes.Contains(head, []byte(" F {")) && !bytes.Contains(head, []byte(" -{"))
-	case c >= 'A' && c <= 'Z' && line[3] == ' ' && isDigit(line[4]):
-		return !bytes.Contains(line, []byte("[s=")) // head of an entry of journalctl -o verbose
-	}
-	return true
-}
-
-// rejectableJSON does the same for a line with an object in it.
-func (r *RecordReader) rejectableJSON(line []byte) bool {
-	if bytes.HasPrefix(line, []byte(`{"dmesg"`)) || r.src.long {
-		return false
-	}
-	if i := bytes.Index(line, []byte(`"MESSAGE"`)); i >= 0 {
-		if rest := bytes.TrimLeft(line[i+9:], ": "); len(rest) > 0 && rest[0] == '[' {
-			return false
-		}
-	}
-	if i := bytes.Index(line, []byte(`"_BOOT_ID"`)); i >= 0 {
-		rest := bytes.TrimLeft(line[i+10:], ` :"`)
-		if j := bytes.IndexByte(rest, '"'); j > 0 {
-			if string(rest[:j]) != r.bootID {
-				r.sawBoot(string(rest[:j]))
-			}
-		}
-	}
-	if i := bytes.Index(line, []byte(`"log"`)); i >= 0 {
-		return bytes.Contains(line[i:], []byte(`\n"`))
-	}
-	return true
+	return r.grace == 0 && !r.pend.set && !r.qp.wait && !r.json.active && r.entry.kind == entryNone
 }
 
 // sawBoot notes a journal boot id; another id than the last is a new boot.
@@ -265,24 +196,28 @@ func (r *RecordReader) emitLine(text string, d draft) {
 	if text == "" {
 		return
 	}
-	if len(text) > maxLine {
-		text, d.cut = text[:maxLine], true
+	for len(text) > maxLine {
+		n := runeStart(text, maxLine)
+		d.cut = true
+		r.emitLine(text[:n], d)
+		text = text[n:]
 	}
 	d.judge(&text)
+	if d.origin == OriginForeign && !d.byText {
+		r.foreign = true
+	}
 	if text == "" {
 		return // an identifier without a message
 	}
 	r.seen = true
-	if r.filter != nil && !r.wanted {
-		r.scratch = append(r.scratch[:0], text...)
-		if !(r.grace > 0 && !d.own) && !r.filter(r.scratch) {
-			r.stats.Rejected++
-			return
-		}
+	if r.filter != nil && !r.want(text, &d) {
+		r.stats.Rejected++
+		return
 	}
-	if r.filter != nil && (r.wanted || d.own) {
-		r.grace = graceLines + 1
-	}
+	r.deliver(text, d)
+}
+
+func (r *RecordReader) deliver(text string, d draft) {
 	if d.format == "" {
 		d.format = FormatPlain
 	}
@@ -303,4 +238,14 @@ func (r *RecordReader) emitLine(text string, d draft) {
 		Bare: !d.own, NewBoot: r.newBoot, Cut: d.cut,
 	})
 	r.newBoot = false
+}
+
+// runeStart returns the last place up to n at which a rune of s begins.
+func runeStart(s string, n int) int {
+	for i := n; i > n-utf8.UTFMax; i-- {
+		if utf8.RuneStart(s[i]) {
+			return i
+		}
+	}
+	return n
 }

@@ -22,9 +22,9 @@ func shape(s, want string) int {
 		t := s[i:]
 		switch c := want[j]; c {
 		case 'b':
-			n = nameIn(t, "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec")
+			n = nameIn(t, months)
 		case 'a':
-			n = nameIn(t, "Mon Tue Wed Thu Fri Sat Sun")
+			n = nameIn(t, weekdays)
 		case 'e':
 			n = digits(t, 1, 2)
 		case 'Y':
@@ -60,6 +60,11 @@ func shape(s, want string) int {
 	}
 	return i
 }
+
+const (
+	months   = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
+	weekdays = "Mon Tue Wed Thu Fri Sat Sun"
+)
 
 func nameIn(s, names string) int {
 	if len(s) < 3 {
@@ -224,6 +229,9 @@ type bracket struct {
 // bracketStamp recognises "[   12.345678]" and its relatives at the beginning of s.
 func bracketStamp(s string) bracket {
 	if len(s) < 5 || s[0] != '[' {
+		return bracket{}
+	}
+	if c := s[1]; c != ' ' && c != '+' && c != '<' && !isDigit(c) && (c < 'A' || c > 'Z') {
 		return bracket{}
 	}
 	end := strings.IndexByte(s[:min(len(s), 80)], ']')

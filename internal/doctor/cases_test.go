@@ -126,8 +126,6 @@ var wrongOfMade = map[string]string{
 	"x-cut-delta":            "a stamp with one digit behind the point is none of the kernel's",
 	"x-cut-longreadout":      "the same",
 	"x-cut-measured":         "the same",
-	"x-wrapped-delta-mail":   "a line folded just behind \"delta =\" is not put together again",
-	"x-wrapped-delta-rhel6":  "the same",
 	"y-two-hosts-small-skew": "two machines in one log are taken for one",
 }
 
