@@ -35,6 +35,7 @@ func subcommands(env *Env) []*cobra.Command {
 		newLogCommand(env),
 		newCollectCommand(env),
 		newExplainCommand(env),
+		newWatchCommand(env),
 		newReplayCommand(env),
 		newTraceCommand(env),
 		newVersionCommand(env),

@@ -46,6 +46,7 @@ func rooms() map[string]Ring {
 
 		"internal/host":     Edge,
 		"internal/hw":       Edge,
+		"internal/live":     Edge,
 		"internal/evidence": Edge,
 		"internal/kmsg":     Edge,
 		"internal/qemu":     Edge,

@@ -1,0 +1,354 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cswatch/cswatch/internal/host"
+	"github.com/cswatch/cswatch/internal/hw"
+	"github.com/cswatch/cswatch/internal/live"
+	"github.com/cswatch/cswatch/internal/report"
+	"github.com/cswatch/cswatch/klog"
+	"github.com/cswatch/cswatch/machine"
+	"github.com/cswatch/cswatch/watchdog"
+)
+
+// ExitCondemned is the exit code of a watch that gave up a clock.
+const ExitCondemned = 3
+
+// watchFlags are the flags of one watch.
+type watchFlags struct {
+	era, reference, record string
+	retries                int
+	duration               time.Duration
+	interrupts             bool
+	format                 *choice
+}
+
+func newWatchCommand(env *Env) *cobra.Command {
+	var flags watchFlags
+	cmd := &cobra.Command{
+		Use:     "watch",
+		GroupID: groupWatch,
+		Short:   "Run the kernel's watchdog of any era over this machine's counters",
+		Long: "watch does what the clocksource watchdog of a kernel does, in user space: twice a second it reads a reference,\n" +
+			"the processor's counter and the reference again, and decides as the kernel of that era would. It also lets two\n" +
+			"CPUs compare their counters. It changes nothing and reads the reference no faster than a kernel.\n\n" +
+			"Its reads can be late because the thread was interrupted or lost its CPU, which cannot happen to a kernel: a\n" +
+			"verdict about latency is one about user space. It ends with a summary, on SIGINT and SIGTERM too, and when the\n" +
+			"clock is condemned, unless it records.\n\n" +
+			"On a terminal it draws a table in place, elsewhere it prints JSON Lines: one object for each check and a summary.",
+		Example: "  cswatch watch\n  sudo cswatch watch --era 5.15 --reference hpet --duration 10m\n" +
+			"  cswatch watch --duration 1h --record night.trace --format text",
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.era, "era", "", "era or kernel release, such as E5 or 5.15 (default that of the running kernel)")
+	f.IntVar(&flags.retries, "retries", -1, "clocksource.max_cswd_read_retries, for eras that have it (default that of the era)")
+	f.Lookup("retries").DefValue = "" // it is no number
+	f.StringVar(&flags.reference, "reference", live.Auto, "what to compare with: auto, hpet, acpi_pm, ptp0, monotonic_raw or another POSIX clock")
+	f.DurationVar(&flags.duration, "duration", 0, "how long to watch, such as 30s or 8h (default until it is stopped)")
+	f.Lookup("duration").DefValue = ""
+	f.StringVar(&flags.record, "record", "", "write a recording for cswatch replay to this new `file`")
+	f.BoolVar(&flags.interrupts, "interrupts", false, "count interrupts around each read-back, to tell late ones by them; costs more time than all else")
+	registerCompletion(cmd, "era", completeWatchEras)
+	registerCompletion(cmd, "reference", cobra.FixedCompletions(
+		[]cobra.Completion{live.Auto, hw.HPET, hw.ACPIPM, hw.MonotonicRaw, hw.Monotonic, hw.BootTime, hw.RealTime, hw.TAI}, cobra.ShellCompDirectiveNoFileComp))
+	flags.format = newChoice("auto", "text", "jsonl")
+	f.Var(flags.format, "format", "output format; auto is text on a terminal and jsonl elsewhere")
+	registerCompletion(cmd, "format", flags.format.complete)
+	setExitStatus(cmd, exitStatus{Failed: ExitFailed, Usage: ExitUsage, Table: []exitMeaning{
+		{ExitOK, "no clock was condemned"},
+		{ExitFailed, "what was asked could not be done"},
+		{ExitUsage, "the command line is wrong"},
+		{ExitCondemned, "the era condemned the clock, or the counters of two CPUs disagree"},
+	}})
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return runWatch(cmd.Context(), env, &flags, live.Open)
+	}
+	return cmd
+}
+
+// completeWatchEras offers the eras to a shell.
+func completeWatchEras(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var words []cobra.Completion
+	for _, p := range watchdog.Profiles() {
+		words = append(words, cobra.CompletionWithDesc(string(p.Era), p.Releases))
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// check refuses what no machine can do.
+func (f *watchFlags) check() error {
+	switch {
+	case f.retries < -1 || f.retries > live.MaxRetries:
+		return usagef("--retries %d: want 0 to %d", f.retries, live.MaxRetries)
+	case f.duration < 0:
+		return usagef("--duration %v: want a time above 0", f.duration)
+	case f.record == "-":
+		return usagef("--record needs a file: standard output has the verdicts")
+	}
+	return nil
+}
+
+// openWatch opens the counters; tests have their own.
+type openWatch func(context.Context, live.Options) (*live.Session, error)
+
+func runWatch(ctx context.Context, env *Env, flags *watchFlags, open openWatch) error {
+	if err := flags.check(); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	snapshot := snapshotHere()
+	era, err := flags.chooseEra(snapshot)
+	if err != nil {
+		return err
+	}
+	for _, note := range era.notes {
+		fmt.Fprintf(env.Stderr, "cswatch: %s\n", note)
+	}
+	if runtime.GOMAXPROCS(0) < 2 {
+		runtime.GOMAXPROCS(2) // under a quota of one CPU two threads still have to meet
+	}
+	options := flags.options(env, snapshot, era)
+	file, err := createRecording(flags.record)
+	if err != nil {
+		return err
+	}
+	if file != nil {
+		options.Record = file
+		signal.Ignore(syscall.SIGPIPE) // a reader of the verdicts that goes away must not cost the recording its end
+	}
+	session, err := open(ctx, options)
+	if err != nil {
+		return errors.Join(err, file.discard())
+	}
+	err = errors.Join(watch(ctx, env, flags, session, era), session.Close())
+	if closed := file.close(); closed != nil {
+		return closed // graver than a verdict
+	}
+	return err
+}
+
+// watch runs a session and shows it.
+func watch(ctx context.Context, env *Env, flags *watchFlags, s *live.Session, era chosenEra) error {
+	setup := s.Setup()
+	doc := &report.LiveWatch{
+		Inputs: report.WatchInputs{
+			Era: flags.era, Reference: flags.reference, Duration: flags.duration.Seconds(), Record: flags.record, Interrupts: flags.interrupts,
+		},
+		Watch: report.Watch{
+			Era: setup.Profile.Era, Release: era.release, Retries: setup.Profile.Attempts(s.Reference.CPUs.Count(), setup.Retries) - 1,
+			Reference: s.Reference.Name, Clocks: []string{s.Reference.Counter},
+		},
+		EraWhy: era.why, Reference: s.Reference,
+	}
+	if flags.retries >= 0 {
+		doc.Inputs.Retries = &flags.retries
+	}
+	show, err := newShow(env, flags.format.String(), doc)
+	if err != nil {
+		return err
+	}
+	printer := klog.NewPrinter(setup)
+	run, cancel := ctx, context.CancelFunc(func() {})
+	if flags.duration > 0 {
+		run, cancel = context.WithTimeout(ctx, flags.duration)
+	}
+	defer cancel()
+	err = s.Run(run, func(t *live.Tick) error {
+		var lines []klog.Line
+		for i := range t.Verdicts {
+			lines = append(lines, printer.Verdict(&t.Verdicts[i])...)
+		}
+		for _, l := range lines {
+			doc.AddLine(l.Text)
+		}
+		if show.counts {
+			doc.Summary = s.Summary()
+		}
+		if err := show.tick(t, lines); err != nil {
+			return err
+		}
+		return env.stdoutErr() // nobody reads on
+	})
+	if err != nil {
+		return err
+	}
+	doc.Summary = s.Summary()
+	switch {
+	case ctx.Err() != nil:
+		doc.Ended = "signal"
+	case run.Err() != nil:
+		doc.Ended = "duration"
+	default:
+		doc.Ended = "condemned"
+	}
+	if err := show.end(); err != nil {
+		return err
+	}
+	if doc.Condemned != nil || doc.Exchanges.Backwards > 0 {
+		return &ExitError{Code: ExitCondemned}
+	}
+	return nil
+}
+
+// show is one way of showing a watch.
+type show struct {
+	counts bool // a tick needs the counts so far
+	tick   func(t *live.Tick, lines []klog.Line) error
+	end    func() error
+}
+
+// newShow chooses the way and begins it.
+func newShow(env *Env, format string, doc *report.LiveWatch) (show, error) {
+	terminal := env.IsTerminal(env.Stdout)
+	opt := textOptions(env)
+	switch {
+	case format == "jsonl" || format == "auto" && !terminal:
+		return jsonShow(env, doc), nil
+	case terminal && opt.Color && env.Getenv("TERM") != "dumb":
+		return screenShow(env, doc, opt)
+	}
+	return textShow(env, doc, opt)
+}
+
+// jsonShow writes JSON Lines. What a kernel would log goes to stderr: nothing else says it while it happens.
+func jsonShow(env *Env, doc *report.LiveWatch) show {
+	w := report.NewTickWriter(env.Stdout)
+	return show{
+		tick: func(t *live.Tick, lines []klog.Line) error {
+			printLines(env.Stderr, lines)
+			for _, l := range doc.LiveTicks(t) {
+				if err := w.LiveTick(&l); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		end: func() error { return report.WatchSummary(w, doc) },
+	}
+}
+
+// textShow writes a line for each tick that is out of the ordinary.
+func textShow(env *Env, doc *report.LiveWatch, opt report.TextOptions) (show, error) {
+	s := show{
+		tick: func(t *live.Tick, lines []klog.Line) error {
+			if err := report.WatchNews(env.Stdout, doc, t, opt); err != nil {
+				return err
+			}
+			printLines(env.Stdout, lines)
+			return nil
+		},
+		end: func() error { return report.WatchText(env.Stdout, doc, opt) },
+	}
+	return s, report.WatchHead(env.Stdout, doc, opt)
+}
+
+// screenShow draws a table in place.
+func screenShow(env *Env, doc *report.LiveWatch, opt report.TextOptions) (show, error) {
+	screen := report.NewWatchScreen(env.Stdout, opt)
+	return show{
+		counts: true,
+		tick: func(t *live.Tick, _ []klog.Line) error {
+			return screen.Draw(doc, t)
+		},
+		end: func() error {
+			if err := screen.Clear(); err != nil {
+				return err
+			}
+			return report.WatchText(env.Stdout, doc, opt)
+		},
+	}, report.WatchHead(env.Stdout, doc, opt)
+}
+
+// printLines writes what a kernel would have logged, marked as ours.
+func printLines(w io.Writer, lines []klog.Line) {
+	for _, l := range lines {
+		fmt.Fprintf(w, "cswatch(live): %s\n", l.Text)
+	}
+}
+
+// options says what to open.
+func (f *watchFlags) options(env *Env, s *machine.Snapshot, era chosenEra) live.Options {
+	return live.Options{
+		Profile: era.profile, Retries: f.retries, Reference: f.reference,
+		RecordedBy: clip("cswatch " + versionOf(env).Version), Machine: clip(s.CPU.Model), Kernel: clip(s.Kernel.Release + " " + s.Kernel.Version),
+		Surroundings: hw.Surroundings{Clocksource: s.Clocksource.Current, Guest: s.Hypervisor.Guest},
+		Known:        s.CPU.Has("tsc_known_freq") == machine.Yes,
+		Interrupts:   f.interrupts,
+	}
+}
+
+// clip shortens what a recording names to what its header holds.
+func clip(s string) string {
+	const most = 200
+	s = strings.ToValidUTF8(strings.TrimSpace(s), "?")
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "")
+	}
+	return s
+}
+
+// snapshotHere collects what this machine says of itself; what cannot be read is empty.
+func snapshotHere() *machine.Snapshot {
+	none := &machine.Snapshot{Hypervisor: machine.Hypervisor{Guest: machine.Unknown}}
+	root, err := host.OpenRoot("/")
+	if err != nil {
+		return none
+	}
+	defer root.Close()
+	s, err := root.Collect()
+	if err != nil {
+		return none
+	}
+	return s
+}
+
+// recordingFile is the file of a recording; nil for none.
+type recordingFile struct{ *os.File }
+
+// createRecording makes a new file: a recording cannot be had again.
+func createRecording(name string) (*recordingFile, error) {
+	if name == "" {
+		return nil, nil
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, os.ErrExist) {
+		return nil, usagef("--record: %s exists: name a new file", name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create the recording: %w", err)
+	}
+	return &recordingFile{f}, nil
+}
+
+// close sees to it that the recording is on the disk.
+func (r *recordingFile) close() error {
+	if r == nil {
+		return nil
+	}
+	if err := errors.Join(r.Sync(), r.Close()); err != nil {
+		return fmt.Errorf("write the recording: %w", err)
+	}
+	return nil
+}
+
+// discard takes away a recording in which nothing is.
+func (r *recordingFile) discard() error {
+	if r == nil {
+		return nil
+	}
+	return errors.Join(r.Close(), os.Remove(r.Name()))
+}

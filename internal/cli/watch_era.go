@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cswatch/cswatch/machine"
+	"github.com/cswatch/cswatch/watchdog"
+)
+
+// chosenEra is the era of a watch and how it was found.
+type chosenEra struct {
+	profile watchdog.Profile
+	release string // "" where the era was named, or the release is not known
+	why     string
+	notes   []string
+}
+
+// chooseEra reads --era, or finds out the era of the running kernel.
+func (f *watchFlags) chooseEra(s *machine.Snapshot) (chosenEra, error) {
+	var candidates []watchdog.Candidate
+	var pick watchdog.Candidate
+	var chosen chosenEra
+	if f.era != "" {
+		var err error
+		if candidates, err = watchdog.Resolve(f.era); err != nil {
+			return chosen, usagef("--era: %w", err)
+		}
+		pick = candidates[0] // the likeliest
+		chosen.why = "as asked"
+		if len(candidates) > 1 {
+			chosen.notes = append(chosen.notes, fmt.Sprintf("%s may have the watchdog of %s; %s is run, name another by its id",
+				f.era, eraNames(candidates), pick.Era))
+		}
+	} else {
+		found := watchdog.Detect(watchdog.Identity{
+			Signature: s.Kernel.Signature, Version: firstOf(s.Kernel.Banner, s.Kernel.Version), Package: s.Kernel.Package,
+			Release: s.Kernel.Release, Distro: s.Kernel.Distro, Parameters: s.Clocksource.Parameters,
+		})
+		candidates = found.Candidates
+		if len(candidates) == 0 {
+			candidates = []watchdog.Candidate{{Era: watchdog.E12}}
+			chosen.notes = append(chosen.notes, fmt.Sprintf("the era of this kernel could not be told (%s): the newest, %s, is run; --era names another", found.Why, watchdog.E12))
+		}
+		pick = newest(candidates)
+		chosen.why = "of this kernel: " + found.Why
+		if len(candidates) > 1 {
+			chosen.notes = append(chosen.notes, fmt.Sprintf("this kernel may have the watchdog of %s (%s): the newest, %s, is run; --era names another",
+				eraNames(candidates), found.Why, pick.Era))
+		}
+	}
+	var ok bool
+	if chosen.profile, ok = pick.Profile(); !ok {
+		return chosen, fmt.Errorf("there is no profile of era %s", pick.Era)
+	}
+	chosen.release = pick.Release
+	if f.retries >= 0 && !chosen.profile.RetriesParameter {
+		chosen.notes = append(chosen.notes, fmt.Sprintf("--retries does not count for %s: it has no such parameter", pick.Era))
+	}
+	return chosen, nil
+}
+
+func firstOf(texts ...string) string {
+	for _, s := range texts {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// newest returns the candidate of the latest era. Variants of long-term series
+// are newer than the era that the series began with.
+func newest(all []watchdog.Candidate) watchdog.Candidate {
+	eras := watchdog.Eras()
+	return slices.MaxFunc(all, func(a, b watchdog.Candidate) int {
+		return slices.Index(eras, a.Era) - slices.Index(eras, b.Era)
+	})
+}
+
+func eraNames(all []watchdog.Candidate) string {
+	var names []string
+	for _, c := range all {
+		names = append(names, string(c.Era))
+	}
+	return orList(names)
+}

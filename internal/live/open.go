@@ -1,0 +1,258 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/cswatch/cswatch/clocksource"
+	"github.com/cswatch/cswatch/internal/hw"
+	"github.com/cswatch/cswatch/machine"
+	"github.com/cswatch/cswatch/trace"
+	"github.com/cswatch/cswatch/watchdog"
+)
+
+// Auto lets [Open] choose the reference as a kernel would.
+const Auto = "auto"
+
+// Options say what to watch on this machine. The zero value of each field but
+// Profile is useful; a Retries of 0 asks for none.
+type Options struct {
+	Profile   watchdog.Profile
+	Retries   int    // max_cswd_read_retries, which counts in eras that have it; negative: the era's default
+	Reference string // a counter of package hw; "" is Auto
+	Ticks     int    // 0: until the context ends
+	// Record is where a recording goes, in the binary form; nil for none. Each tick is one Write.
+	Record     io.Writer
+	RecordedBy string // program and version
+	Machine    string // names for the recording
+	Kernel     string
+	// Surroundings decide what a reference is worth.
+	Surroundings hw.Surroundings
+	// Known says that the rate of the TSC was told to the kernel, which then refines
+	// nothing: 7.1 and later allow such a clock eight times the skew.
+	Known bool
+	// Interrupts counts the interrupts around each read-back, to find the causes of
+	// late ones: some 20 us on a small machine, a millisecond on a great one.
+	Interrupts bool
+	// NoExchange leaves out the comparison of two CPUs in eras that make none.
+	NoExchange bool
+}
+
+// Reference is what the counter is compared with, and what that is worth.
+type Reference struct {
+	Name        string            `json:"name"`
+	Hz          clocksource.Hz    `json:"frequency_hz"`
+	From        string            `json:"source"`
+	Independent machine.Answer    `json:"independent"`
+	Reason      string            `json:"reason"`
+	Passed      []Passed          `json:"passed_over"`
+	Counter     string            `json:"clocksource"` // the counter under test
+	CounterHz   clocksource.Hz    `json:"clocksource_frequency_hz"`
+	CounterFrom string            `json:"clocksource_frequency_source"`
+	Error       clocksource.PPM   `json:"clocksource_frequency_error_ppm"`
+	CPUs        trace.CPUSet      `json:"cpus"`
+	Interval    clocksource.Nanos `json:"interval_ns"`
+}
+
+// Passed is a better reference that cannot be used.
+type Passed struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// ReadCloser is a [Reader] that is closed.
+type ReadCloser interface {
+	Reader
+	io.Closer
+}
+
+// StreamCloser is a [Stream] that is closed.
+type StreamCloser interface {
+	Stream
+	io.Closer
+}
+
+// Hardware is where Open finds its counters; tests have their own.
+type Hardware struct {
+	Counter   string // the counter under test
+	Probe     func() []hw.Availability
+	Frequency func(context.Context) (hw.Frequency, error)
+	Reader    func(reference string) (ReadCloser, error)
+	Stream    func(hw.Plan) (StreamCloser, error)
+	World     World
+	Close     func() error
+}
+
+// Session is a watch on this machine and what it stands on.
+type Session struct {
+	*Watch
+	Reference Reference
+	shut      []func() error
+}
+
+// Open opens the counters of this machine for a watch. The error is a
+// *hw.NotHere where one that was named cannot be read. Close must be called.
+func Open(ctx context.Context, o Options) (*Session, error) {
+	h, err := thisMachine(o.Interrupts)
+	if err != nil {
+		return nil, err
+	}
+	return OpenOn(ctx, o, h)
+}
+
+// OpenOn is Open on other hardware, which it closes.
+func OpenOn(ctx context.Context, o Options, h Hardware) (*Session, error) {
+	s := &Session{shut: []func() error{h.Close}}
+	if err := s.open(ctx, o, h); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Session) open(ctx context.Context, o Options, h Hardware) error {
+	found := h.Probe()
+	if err := readable(found, h.Counter); err != nil {
+		return err
+	}
+	choice, err := choose(found, o)
+	if err != nil {
+		return err
+	}
+	cpus, err := h.World.CPUs()
+	if err != nil {
+		return err
+	}
+	f, err := h.Frequency(ctx)
+	if err != nil {
+		return fmt.Errorf("find the rate of %s: %w", h.Counter, err)
+	}
+	s.Reference = describe(choice, f, h.Counter, cpus)
+	c := Config{Profile: o.Profile, Retries: o.Retries, Ticks: o.Ticks, NoExchange: o.NoExchange || len(cpus) < 2}
+	c.Header = header(o, choice, f, h.Counter, cpus)
+	if o.Record != nil {
+		if attempts := c.Profile.Attempts(len(cpus), c.Retries); choice.Name == hw.ACPIPM && attempts > c.Header.ReadBacks {
+			return fmt.Errorf("record %d attempts a tick: a recording of %s keeps %d: ask for %d retries or fewer, or do not record",
+				attempts, hw.ACPIPM, c.Header.ReadBacks, c.Header.ReadBacks-1)
+		}
+		if c.Record, err = trace.NewWriter(o.Record, trace.Binary, c.Header); err != nil {
+			return err
+		}
+	}
+	if choice.Name == hw.ACPIPM {
+		p := c.Plan()
+		p.Interrupts = o.Interrupts
+		stream, err := h.Stream(p)
+		if err != nil {
+			return err
+		}
+		s.shut = append(s.shut, stream.Close)
+		s.Watch, err = NewOnStream(c, stream, h.World)
+		return err
+	}
+	reader, err := h.Reader(choice.Name)
+	if err != nil {
+		return err
+	}
+	s.shut = append(s.shut, reader.Close)
+	s.Watch, err = New(c, reader, h.World)
+	return err
+}
+
+// Close gives the counters back.
+func (s *Session) Close() error {
+	var wrong []error
+	for _, shut := range slices.Backward(s.shut) {
+		wrong = append(wrong, shut())
+	}
+	s.shut = nil
+	return errors.Join(wrong...)
+}
+
+// readable fails where the counter under test cannot be read.
+func readable(found []hw.Availability, counter string) error {
+	for _, a := range found {
+		if a.Name == counter {
+			return a.Err()
+		}
+	}
+	return &hw.NotHere{What: counter, Reason: "nothing is known of it"}
+}
+
+// choose picks the reference, or takes the one that was named.
+func choose(found []hw.Availability, o Options) (hw.Choice, error) {
+	if o.Reference == "" || o.Reference == Auto {
+		return hw.Choose(found, o.Surroundings)
+	}
+	var names []string
+	for _, a := range found {
+		if !a.Slow && a.Needs != "" && a.Can == machine.Yes {
+			names = append(names, a.Name)
+		}
+		if a.Name != o.Reference {
+			continue
+		}
+		if a.Slow {
+			return hw.Choice{}, &hw.NotHere{What: a.Name, Reason: "it ticks in seconds, which is too slow for read-backs"}
+		}
+		if err := a.Err(); err != nil {
+			return hw.Choice{}, err
+		}
+		around := o.Surroundings
+		around.PTPName = a.Title
+		return hw.Choice{Availability: a, Independence: hw.Independent(a.Name, around)}, nil
+	}
+	return hw.Choice{}, &hw.NotHere{What: o.Reference, Reason: "there is no such counter on this machine; it has " + strings.Join(names, ", ")}
+}
+
+func describe(c hw.Choice, f hw.Frequency, counter string, cpus []int) Reference {
+	r := Reference{
+		Name: c.Name, Hz: c.Hz, From: c.From, Independent: c.Independent, Reason: c.Reason, Passed: []Passed{},
+		Counter: counter, CounterHz: f.Hz, CounterFrom: f.From, Error: f.Error,
+		CPUs: trace.CPUs(cpus...), Interval: clocksource.Nanos(hw.Pace),
+	}
+	for _, p := range c.Passed {
+		r.Passed = append(r.Passed, Passed{p.Name, p.Why, p.Remedy})
+	}
+	return r
+}
+
+// header describes the clocks as a kernel registers them.
+func header(o Options, c hw.Choice, f hw.Frequency, counter string, cpus []int) trace.Header {
+	online := trace.CPUs(cpus...)
+	h := trace.Header{
+		Schema: trace.Schema, Source: trace.Live, Recorder: o.RecordedBy, Machine: o.Machine, Kernel: o.Kernel, TimeLine: "CLOCK_MONOTONIC",
+		Reference: trace.Clock{
+			Name: c.Name, Mask: c.Mask, Frequency: uint32(c.Hz), Scale: clocksource.ScaleHz,
+			Continuous: true, HRES: true, Calibrated: true,
+		},
+		Watched: []trace.Clock{{
+			Name: counter, Mask: maskOf(counter), Frequency: uint32((f.Hz + 500) / 1000), Scale: clocksource.ScaleKHz,
+			Continuous: true, HRES: true, Calibrated: !o.Known, VerifyPerCPU: counter == "tsc",
+		}},
+		Pattern: watchdog.ReadFour, ReadBacks: trace.DefaultReadBacks,
+		HZ: 250, Interval: clocksource.Nanos(hw.Pace), Online: online, BootCPU: online.First(),
+		Exchanges: len(cpus) > 1, Current: o.Surroundings.Clocksource, OtherArch: runtime.GOARCH != "amd64",
+		Notes: []string{
+			"read in user space with interrupts on",
+			fmt.Sprintf("is %s independent of %s? %s: %s", c.Name, counter, c.Independent, c.Reason),
+			fmt.Sprintf("rate of %s: %d Hz, %s", counter, f.Hz, f.Exact),
+		},
+	}
+	if !gentle(c.Name) {
+		h.ReadBacks = min(max(h.ReadBacks, o.Profile.Attempts(len(cpus), o.Retries)), trace.MaxReadBacks)
+	}
+	return h
+}
+
+func maskOf(counter string) clocksource.Mask {
+	if counter == "arch_sys_counter" {
+		return clocksource.Mask56
+	}
+	return clocksource.Mask64
+}
