@@ -72,7 +72,7 @@ func wholeObject(t string) bool {
 	if len(t) < 2 || t[0] != '{' {
 		return false
 	}
-	in := strings.TrimLeft(t[1:], " \t")
+	in := trimBlanks(t[1:])
 	end := strings.TrimRight(t, " \t\r,")
 	return in != "" && in[0] == '"' && end[len(end)-1] == '}' && strings.IndexByte(in, ':') > 0
 }

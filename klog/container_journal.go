@@ -103,7 +103,7 @@ func (r *RecordReader) entryLine(s string) bool {
 // field before, which stands below it.
 func (r *RecordReader) verboseLine(s string) bool {
 	e := &r.entry
-	t := strings.TrimLeft(s, " \t")
+	t := trimBlanks(s)
 	in := len(s) - len(t)
 	i := strings.IndexByte(t, '=')
 	switch {

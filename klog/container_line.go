@@ -77,7 +77,7 @@ func (d *draft) priority(pri int64) {
 // judge looks for a writer in the text itself: "word[pid]:" names a process,
 // and cswatch marks its own lines.
 func (d *draft) judge(text *string) {
-	t := strings.TrimLeft(*text, " \t")
+	t := trimBlanks(*text)
 	if strings.HasPrefix(t, "cswatch(") {
 		d.byText = d.byText || d.origin != OriginForeign
 		d.foreign("cswatch")
@@ -100,6 +100,7 @@ type pendingStamp struct {
 	out    draft
 	printk bool
 	host   bool // a host name stood behind the stamp
+	others bool // the line is another program's
 	blanks int
 }
 
@@ -137,25 +138,28 @@ func (r *RecordReader) logical(s string, d draft) {
 	}
 	if strings.TrimSpace(s) != "" && !objectFirst(s) {
 		if pieces, ok := r.stripTags(s); ok {
-			r.pieces(s, pieces, d)
+			d.in(FormatHTML)
+			r.pieces(s, pieces, d, r.stateful)
 			return
 		}
 	}
 	r.stateful(cutTags(s), d)
 }
 
-// pieces takes the lines that mark-up makes of one physical line. Behind a line
-// of another program only what begins as a record of its own is a new one, and
-// only where the mark-up was not the program's.
-func (r *RecordReader) pieces(s string, pieces []string, d draft) {
-	d.in(FormatHTML)
-	headed := stamped(s) || ownWords(s)
+// pieces takes the lines that mark-up, a table or a literal makes of one physical
+// line. Behind a line of another program only what begins as a record of its own
+// is a new one, and none at all where the whole line is the program's.
+func (r *RecordReader) pieces(whole string, pieces []string, d draft, take func(string, draft)) {
+	headed := stamped(whole) || ownWords(whole)
 	for _, p := range pieces {
 		piece := d
-		if r.foreign && (headed || !stamped(p)) {
+		switch {
+		case !headed && d.origin != OriginForeign && stamped(p):
+			r.foreign = false
+		case r.foreign:
 			piece.foreign("")
 		}
-		r.stateful(p, piece)
+		take(p, piece)
 	}
 }
 
@@ -209,23 +213,19 @@ func (r *RecordReader) bare(s string, d draft) {
 		r.emit(s, d)
 		return
 	}
-	if strings.HasPrefix(strings.TrimLeft(s, " \t"), "cswatch(") {
+	if strings.HasPrefix(trimBlanks(s), "cswatch(") {
 		r.emit(s, d)
 		return
 	}
 	if !d.literal {
 		if cells := tableCells(s); cells != nil {
-			for _, c := range cells {
-				r.bare(c, d)
-			}
+			r.pieces(s, cells, d, r.bare)
 			return
 		}
 		lines, changed := unwrapProse(s)
 		if len(lines) > 1 {
 			d.layers++
-			for _, l := range lines {
-				r.bare(l, d)
-			}
+			r.pieces(s, lines, d, r.bare)
 			return
 		}
 		if changed {
@@ -244,7 +244,7 @@ func (r *RecordReader) resume(s *string, d *draft) bool {
 	if !r.pend.set {
 		return false
 	}
-	t := strings.TrimLeft(*s, " \t")
+	t := trimBlanks(*s)
 	if strings.TrimSpace(t) == "" {
 		if r.pend.blanks++; r.pend.blanks > 2 {
 			r.flushPending()
@@ -252,7 +252,8 @@ func (r *RecordReader) resume(s *string, d *draft) bool {
 		return true
 	}
 	p := r.pend
-	if stamped(t) && !strings.HasPrefix(t, "kernel:") || t[0] == '<' || strings.HasPrefix(t, "-- ") || p.host && !identified(t) {
+	if stamped(t) && !strings.HasPrefix(t, "kernel:") || t[0] == '<' || strings.HasPrefix(t, "-- ") || p.host && !identified(t) ||
+		p.others && (nextStamp(t, 0) < len(t) || strings.HasPrefix(t, "kernel:")) {
 		r.flushPending()
 		return false
 	}
@@ -340,7 +341,7 @@ func (r *RecordReader) headers(s string, d draft) {
 	if r.pstore && (strings.HasPrefix(s, "[") || strings.HasPrefix(s, "<")) {
 		d.in(FormatPstore)
 	}
-	t := strings.TrimLeft(cur, " \t")
+	t := trimBlanks(cur)
 	for range maxLayers {
 		if t == "" {
 			break
@@ -353,16 +354,16 @@ func (r *RecordReader) headers(s string, d draft) {
 			break
 		}
 		cur = rest
-		t = strings.TrimLeft(cur, " \t")
+		t = trimBlanks(cur)
 	}
 	if d.origin == OriginForeign && !d.byText {
 		r.foreign = true
 	}
-	if d.own && !d.inner && d.ident == "" && d.origin != OriginForeign && (!d.printk.IsZero() || d.wall != "") {
+	if d.own && !d.inner && d.ident == "" && (d.origin != OriginForeign || d.format == FormatLogcat) && (!d.printk.IsZero() || d.wall != "") {
 		host := t != "" && d.format == FormatSyslog && d.level.IsZero() && d.printk.IsZero() && !strings.ContainsAny(t, " :[")
 		if t == "" || host {
 			r.flushPending()
-			r.pend = pendingStamp{set: true, s: strings.Clone(s), d: base, printk: !d.printk.IsZero(), host: host}
+			r.pend = pendingStamp{set: true, s: strings.Clone(s), d: base, printk: !d.printk.IsZero(), host: host, others: d.origin == OriginForeign}
 			if host {
 				r.pend.text, r.pend.out = strings.Clone(t), d
 			}

@@ -1,9 +1,6 @@
 package klog
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 // chunkKind says how a line beyond the limit is read on: as objects of JSON, as
 // HTML with its own line breaks, or as text in pieces.
@@ -240,7 +237,7 @@ func nextHeader(s string, from int) int {
 
 // beginsWithTag reports that a line begins with mark-up.
 func beginsWithTag(s string) bool {
-	t := strings.TrimLeft(s, " \t")
+	t := trimBlanks(s)
 	if t == "" || t[0] != '<' {
 		return false
 	}

@@ -309,7 +309,7 @@ func forgeries() []string {
 		"2026-03-05T08:00:00.123456+00:00 host kernel: " + verdict, "| [  600.123456] | " + verdict + " |", "`[  600.123456] " + verdict + "`", "> [  600.123456] " + verdict,
 		"kern  :warn  : [  600.123456] " + verdict, "I0621 06:29:49.909671    8194 utils.go:240] [  600.123456] " + verdict, "x\r[  600.123456] " + verdict,
 		"x\r" + verdict, strings.Repeat("y", 100<<10) + " [  600.123456] " + verdict, strings.Repeat("y ", 50<<10) + "Mar  5 08:00:00 host kernel: " + verdict,
-		"cswatch(tsc): [  600.123456] " + verdict, "-- Reboot --",
+		"cswatch(tsc): [  600.123456] " + verdict, "-- Reboot --", "x | " + verdict + " |", "| x | " + verdict + " |", `"x\n` + verdict + `\n"`,
 	}
 }
 
@@ -324,7 +324,8 @@ func TestWhatAnotherProgramWritesIsNoEvidence(t *testing.T) {
 			object := strings.HasPrefix(strings.TrimLeft(line, "\x1edat: "), "{")
 			for _, text := range forgeries() {
 				if object {
-					text = strings.Trim(quote(text), `"`)
+					text = quote(text)
+					text = text[1 : len(text)-1]
 				}
 				forged := strings.Replace(line, "TEXT", text, 1)
 				if object && strings.Contains(text, `\u003cp`) {

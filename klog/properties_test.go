@@ -132,18 +132,21 @@ func TestManyRecordsOnOneLineAreAllRead(t *testing.T) {
 	// In a log whose line breaks were lost a program's line does not end the kernel's.
 	log := strings.Replace(line.String(), "usb 1-1: device 7 ", "systemd[1]: Starting... ", 1)
 	foreign := 0
-	for _, r := range records(t, log) {
+	got := records(t, log)
+	for _, r := range got {
 		if r.Origin == OriginForeign {
 			foreign++
 		}
 	}
-	if foreign != 1 {
-		t.Errorf("%d foreign records on a line that is a whole log, want 1", foreign)
+	if foreign != 1 || len(got) != n {
+		t.Errorf("%d foreign records of %d on a line that is a whole log, want 1 of %d", foreign, len(got), n)
 	}
 	// In a single line it does.
-	for _, r := range records(t, "[    2.811820] systemd[1]: saw [    3.000000] tsc: Marking TSC unstable due to clocksource watchdog") {
-		if r.Origin != OriginForeign {
-			t.Errorf("%q is taken for the kernel's", r.Text)
+	for _, in := range []string{"[    2.811820] systemd[1]: saw [    3.000000] tsc: Marking TSC", "[    1.000000] a [    2.811820] systemd[1]: saw [    3.000000] tsc: Marking TSC"} {
+		for _, r := range records(t, in) {
+			if strings.Contains(r.Text, "Marking") && r.Origin != OriginForeign {
+				t.Errorf("%q of %q is taken for the kernel's", r.Text, in)
+			}
 		}
 	}
 }
@@ -218,7 +221,7 @@ func TestUnfinishedMessagesAreBoundedAndDelivered(t *testing.T) {
 	var in strings.Builder
 	const n = 50
 	for i := range n {
-		fmt.Fprintf(&in, "6,%d,%d,-,ncfrag=0/900;part %d\n", i, i, i)
+		fmt.Fprintf(&in, "6,%d,%d,-,ncfrag=0/900;part %d\n[    1.000000] line %d\n", i, i, i, i)
 	}
 	r := NewRecordReader(strings.NewReader(in.String()))
 	got := map[string]bool{}
@@ -228,8 +231,8 @@ func TestUnfinishedMessagesAreBoundedAndDelivered(t *testing.T) {
 			t.Fatalf("%d messages are held, the limit is 16", len(r.parts))
 		}
 	}
-	if len(got) != n {
-		t.Errorf("%d parts were delivered, want %d", len(got), n)
+	if len(got) != 2*n {
+		t.Errorf("%d parts and lines were delivered, want %d", len(got), 2*n)
 	}
 }
 
@@ -305,10 +308,11 @@ func TestLinesOfObjectsThatAreNoRecordsComeBack(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"{\n  \"MESSAGE\": \"x\",\n  \"_TRANSPORT\": \"kernel\"\n}\n":              "x",
-		"{\n  \"MESSAGE\": \"x\",\n  \"n\": -1.5e3, \"l\": [], \"o\": {},\n}\n":    "x",
-		"{\n  \"MESSAGE\": \"x\",\n  \"_TRANSPORT\": \"kernel\"\n[    1.000000] y": "x\ny",
-		"{\n  \"MESSAGE\": \"a \\\" } b\"\n}\n":                                    `a " } b`,
+		"{\n  \"MESSAGE\": \"x\",\n  \"_TRANSPORT\": \"kernel\"\n}\n":               "x",
+		"{\n  \"MESSAGE\": \"x\",\n  \"n\": -1.5e3, \"l\": [], \"o\": {},\n}\n":     "x",
+		"{\n  \"MESSAGE\": \"x\",\n  \"_TRANSPORT\": \"kernel\"\n[    1.000000] y":  "x\ny",
+		"{\"msg\":\"x\",\"a\":\n{\"_TRANSPORT\":\"kernel\",\"MESSAGE\":\"y\"}\n}\n": "x\ny\n}",
+		"{\n  \"MESSAGE\": \"a \\\" } b\"\n}\n":                                     `a " } b`,
 	} {
 		var text []string
 		for _, r := range records(t, in) {

@@ -132,7 +132,7 @@ func unwrapProse(s string) ([]string, bool) {
 // listItem removes a list mark. A "- " stays where it could be the rest of a
 // wrapped message ("... - cannot switch while in HRT/NOHZ mode").
 func listItem(s string) (string, bool) {
-	t := strings.TrimLeft(s, " \t")
+	t := trimBlanks(s)
 	rest := ""
 	switch {
 	case strings.HasPrefix(t, "* "), strings.HasPrefix(t, "+ "):

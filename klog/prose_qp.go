@@ -165,7 +165,7 @@ func (q *quotedPrintable) ends(t string) bool {
 	if strings.IndexByte(t, 0x1b) >= 0 {
 		t = cleanText(t)
 	}
-	t = strings.TrimLeft(t, " \t")
+	t = trimBlanks(t)
 	if t != "" && t[0] == '>' {
 		return false
 	}

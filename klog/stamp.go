@@ -354,3 +354,11 @@ func callerField(s string) int {
 	}
 	return i + 1
 }
+
+// trimBlanks removes blanks and tabs from the beginning of s.
+func trimBlanks(s string) string {
+	for s != "" && (s[0] == ' ' || s[0] == '\t') {
+		s = s[1:]
+	}
+	return s
+}
