@@ -238,6 +238,10 @@ func (m *Machine) sumUp(killedBy error) Result {
 		Console: string(m.console.kept), ConsoleCut: m.console.cut, Stderr: withoutWarnings(string(m.stderr.kept)),
 		Booted: c.booted, Wall: m.proc.ended.Sub(m.began), CPU: m.proc.cpu(), ExitCode: m.proc.exitCode(),
 	}
+	// What QEMU wrote last may have been read when it was gone.
+	if n := len(r.Records); n > 0 {
+		r.Wall = max(r.Wall, r.Records[n-1].At)
+	}
 	limit := errors.Is(killedBy, errLimit)
 	switch panicked := m.console.panicked(); {
 	case c.end != nil:

@@ -48,7 +48,7 @@ type Result struct {
 	Stderr     string `json:"stderr,omitempty"` // QEMU's own, the first 64 KiB
 
 	Booted   time.Duration `json:"booted_ns"` // from the start of QEMU to the guest's hello; 0 if there was none
-	Wall     time.Duration `json:"wall_ns"`   // to the end of QEMU
+	Wall     time.Duration `json:"wall_ns"`   // to the end of QEMU, or of reading its last record
 	CPU      time.Duration `json:"cpu_ns"`    // processor time that QEMU took
 	ExitCode int           `json:"exit_code"` // QEMU's; -1 if it was killed
 }
