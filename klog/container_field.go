@@ -1,6 +1,9 @@
 package klog
 
-import "io"
+import (
+	"bytes"
+	"io"
+)
 
 // Bounds on the records that are kept back while a large field is read.
 const (
@@ -10,44 +13,41 @@ const (
 
 // fieldReader reads the data of a binary field from a source, up to its length.
 // If the field does not close there, its length was wrong: then it reads on to
-// the end of the line, so that no line is divided.
+// the end of the entry that it divides, or of a line if there are no entries.
 type fieldReader struct {
 	src   *lineSource
 	left  int64
 	wrong bool
 	done  bool
+	more  int // read beyond the length
 }
 
 func (f *fieldReader) Read(p []byte) (int, error) {
 	if f.left <= 0 && !f.done && !f.wrong {
-		next := f.src.peek(headSize)
-		if f.wrong = !closesField(next); !f.wrong {
+		if f.wrong = !closesField(f.src.peek(headSize)); !f.wrong {
 			f.src.skip(1)
 			f.done = true
 		}
 	}
-	b := f.src.peek(1)
-	if len(b) == 0 && !f.done {
+	if len(f.src.peek(1)) == 0 && !f.done {
 		f.wrong, f.done = f.wrong || f.left > 0, true // the input ends first
 	}
 	if f.done {
 		return 0, io.EOF
 	}
-	b = f.src.buf[f.src.start:f.src.end]
-	n := min(len(b), len(p))
+	b := f.src.buf[f.src.start:min(f.src.end, f.src.start+len(p))]
 	if !f.wrong {
-		n = int(min(int64(n), f.left))
-	} else {
-		for i, c := range b[:n] {
-			if c == '\n' {
-				n, f.done = i+1, true
-				break
-			}
-		}
+		b = b[:min(int64(len(b)), f.left)]
+	} else if n := bytes.IndexByte(b, '\n') + 1; n > 0 {
+		b = b[:n]
+		f.done = n == 1 || f.more > maxField
 	}
-	copy(p, b[:n])
+	n := copy(p, b)
 	f.src.skip(int64(n))
 	f.left -= int64(n)
+	if f.wrong {
+		f.more += n
+	}
 	return n, nil
 }
 

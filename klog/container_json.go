@@ -8,8 +8,6 @@ import (
 const (
 	// maxObject is the size that is kept of a JSON object over several lines.
 	maxObject = 256 << 10
-	// maxNesting bounds the objects and arrays that are open at one time.
-	maxNesting = 64
 	// maxKernelText is more than the kernel's log takes of one message.
 	maxKernelText = 16 << 10
 )
@@ -224,7 +222,7 @@ func (r *RecordReader) stepJSON(c byte, line int) bool {
 		if j.top() == '{' {
 			j.want = wantKey
 		}
-	case (c == '{' || c == '[') && j.want == wantValue && len(j.stack) < maxNesting:
+	case (c == '{' || c == '[') && j.want == wantValue:
 		if c == '{' && j.listOfRecords() {
 			// What encloses the list is no record: forget it.
 			j.base, j.buf, j.line, j.list = len(j.stack), append(j.buf[:0], c), line, true
