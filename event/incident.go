@@ -1,5 +1,7 @@
 package event
 
+import "cmp"
+
 // IncidentKind names what a group of lines tells of.
 type IncidentKind string
 
@@ -246,7 +248,7 @@ func (c *collector) skewLine(e *Event) {
 		in.keep(e)
 	}
 	interval := Interval{NS: e.IntervalNS, Now: e.Now, Last: e.Last, Mask: e.Mask, CutNS: e.Cut && e.IntervalNS.Known && !e.Now.Known}
-	if mask := knownMask(e.Reference + e.Clocksource); mask != 0 && e.Now.Known {
+	if mask := knownMask(cmp.Or(e.Reference, e.Clocksource)); mask != 0 && e.Now.Known {
 		interval.Mask = Some(mask)
 	}
 	switch e.Kind {

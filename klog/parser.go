@@ -115,7 +115,7 @@ func (h *held) mayGoOn() bool {
 	case event.CommandLine, event.Version:
 		return !h.record.Bare
 	case event.TSCUnstable:
-		return half(strings.Trim(h.found.reason(), ". "))
+		return len(begun(strings.Trim(h.found.reason(), ". "))) > 0
 	}
 	return false
 }
@@ -136,34 +136,32 @@ var reasons = [...]string{
 	"cpufreq changes", "cpufreq changes on SMP", "KVM discovered backwards TSC", "UV BIOS", "running on Hyper-V", "cyrix 5510/5520 detected",
 }
 
-// half reports that s is the beginning of a known reason and not a whole one.
-func half(s string) bool {
-	begins := false
+// begun returns the known reasons that s is the beginning of, none if s is a whole one.
+func begun(s string) (all []string) {
 	for _, r := range reasons {
 		if s == r {
-			return false
+			return nil
 		}
-		begins = begins || strings.HasPrefix(r, s)
+		if strings.HasPrefix(r, s) {
+			all = append(all, r)
+		}
 	}
-	return begins
+	return all
 }
 
 // completed returns the one known reason that s is the beginning of, "" if s is
 // whole, too short to tell, or the beginning of several.
 func completed(s string) string {
-	whole := ""
-	for _, r := range reasons {
-		switch {
-		case s == r:
+	all := begun(s)
+	if len(s) < 5 || len(all) == 0 {
+		return ""
+	}
+	for _, r := range all[1:] {
+		if !strings.HasPrefix(r, all[0]) {
 			return ""
-		case len(s) < 5 || !strings.HasPrefix(r, s):
-		case whole != "" && !strings.HasPrefix(r, whole):
-			return ""
-		case whole == "":
-			whole = r
 		}
 	}
-	return whole
+	return all[0]
 }
 
 // appendFree adds a bare line to a message that ends in free text.

@@ -46,30 +46,13 @@ func BenchmarkWrite(b *testing.B) {
 	})
 }
 
-func BenchmarkRead(b *testing.B) {
-	eachSize(b, func(b *testing.B, w *world, kmax int, ticks []*Tick) {
-		data := write(b, Binary, w.header(kmax), ticks, false)
-		var in *Reader
-		var tick Tick
-		n := 0
-		for b.Loop() {
-			if n%len(ticks) == 0 {
-				var err error
-				if in, err = NewReader(bytes.NewReader(data)); err != nil {
-					b.Fatal(err)
-				}
-			}
-			if err := in.Read(&tick); err != nil {
-				b.Fatal(err)
-			}
-			n++
-		}
-	})
-}
+func BenchmarkRead(b *testing.B) { benchmarkRead(b, Binary) }
 
-func BenchmarkReadJSONLines(b *testing.B) {
+func BenchmarkReadJSONLines(b *testing.B) { benchmarkRead(b, JSONLines) }
+
+func benchmarkRead(b *testing.B, form Form) {
 	eachSize(b, func(b *testing.B, w *world, kmax int, ticks []*Tick) {
-		data := write(b, JSONLines, w.header(kmax), ticks, false)
+		data := write(b, form, w.header(kmax), ticks, false)
 		var in *Reader
 		var tick Tick
 		n := 0

@@ -1,10 +1,13 @@
 package watchdog
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/cswatch/cswatch/machine"
 )
 
 // Identity is everything that names a kernel. Each field may be empty.
@@ -18,6 +21,15 @@ type Identity struct {
 	// means that the folder could not be read, empty that it has none.
 	Parameters map[string]string
 	Messages   []string // lines of this kernel's log
+}
+
+// IdentityOf is what a snapshot tells of its kernel. It has no messages.
+func IdentityOf(s *machine.Snapshot) Identity {
+	k := &s.Kernel
+	return Identity{
+		Signature: k.Signature, Version: cmp.Or(k.Banner, k.Version), Package: k.Package, Release: k.Release, Distro: k.Distro,
+		Parameters: s.Clocksource.Parameters,
+	}
 }
 
 // Identification is the answer of [Detect]: a set of candidates, never a silent guess.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,7 +41,7 @@ func newCollectCommand(env *Env) *cobra.Command {
 }
 
 func runCollect(ctx context.Context, env *Env, output string, plain bool) error {
-	ctx, stop := untilSignal(ctx)
+	ctx, stop := untilSignal(ctx, syscall.SIGHUP)
 	defer stop()
 	root, err := host.OpenRoot("/")
 	if err != nil {
@@ -61,7 +62,7 @@ func runCollect(ctx context.Context, env *Env, output string, plain bool) error 
 		opt.KernelLog = buffer
 	}
 	var done host.Report
-	err = writeOutput(ctx, env, output, func(w io.Writer) error {
+	err = writeOutput(ctx, env, "archive ", output, func(w io.Writer) error {
 		done, err = host.Write(w, root.FS(), opt)
 		return err
 	})

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cswatch/cswatch/internal/report"
 )
 
 // Exit codes of every command that does not document its own.
@@ -143,14 +143,6 @@ func printError(w io.Writer, err error) {
 		if line = strings.TrimRight(line, "\r\n"); line == "" {
 			continue
 		}
-		var safe strings.Builder
-		for _, r := range line {
-			if unicode.IsPrint(r) {
-				safe.WriteRune(r)
-			} else {
-				safe.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
-			}
-		}
-		fmt.Fprintf(w, "cswatch: %s\n", &safe)
+		fmt.Fprintf(w, "cswatch: %s\n", report.Safe(line))
 	}
 }

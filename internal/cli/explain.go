@@ -80,7 +80,7 @@ func explained(query string) ([]explain.Entry, bool) {
 
 func unexplained(query string) error {
 	if near := explain.Suggest(query, 3); len(near) > 0 {
-		return usagef("nothing is known of %q; did you mean %s?", query, orList(near))
+		return usagef("nothing is known of %q; did you mean %s?", query, report.Either(near))
 	}
 	return usagef("nothing is known of %q: it is no id, no kernel parameter and no line of the kernel about clocks; see cswatch explain", query)
 }

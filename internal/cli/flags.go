@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cswatch/cswatch/internal/report"
 )
 
 // choice is a flag that takes one word of a closed list; the first is the default.
@@ -25,7 +27,7 @@ func (c *choice) String() string { return c.value }
 // Set takes a word of the list and refuses every other.
 func (c *choice) Set(s string) error {
 	if !slices.Contains(c.allowed, s) {
-		return fmt.Errorf("want %s", orList(c.allowed))
+		return fmt.Errorf("want %s", report.Either(c.allowed))
 	}
 	c.value = s
 	return nil
@@ -51,15 +53,6 @@ func registerCompletion(cmd *cobra.Command, flag string, f cobra.CompletionFunc)
 	if err := cmd.RegisterFlagCompletionFunc(flag, f); err != nil {
 		panic(err) // only for a flag that the caller did not define: a mistake in this program
 	}
-}
-
-// orList joins words as "a, b or c".
-func orList(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // writeJSON prints one document, indented, with <, > and & as they are:

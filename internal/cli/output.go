@@ -18,34 +18,37 @@ import (
 
 // untilSignal returns a context that ends when the user or the system asks the
 // program to stop, so that it can clean up. A second signal ends it at once.
-func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+// It hears an interrupt and a request to terminate, and the signals named besides.
+func untilSignal(ctx context.Context, besides ...os.Signal) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(ctx, append(besides, os.Interrupt, syscall.SIGTERM)...)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
 
 // writeOutput writes the file that a command was told to write, "-" for standard
 // output. A regular file, or the one that a link leads to, is replaced as a whole
-// or stays as it was. A device or a pipe is written to.
-func writeOutput(ctx context.Context, env *Env, name string, write func(io.Writer) error) error {
+// or stays as it was. A device or a pipe is written to. Errors call the file by
+// its name, with what it is before that, such as "archive ", or "".
+func writeOutput(ctx context.Context, env *Env, what, name string, write func(io.Writer) error) error {
 	if name == "-" {
 		return write(interruptible{ctx, env.Stdout})
 	}
+	what += unpack.Shown(name)
 	target, inPlace, err := outputTarget(name)
 	if err != nil {
-		return fmt.Errorf("create archive %s: %w", unpack.Shown(name), withoutName(err))
+		return fmt.Errorf("create %s: %w", what, withoutName(err))
 	}
 	if inPlace {
 		err = writeInPlace(ctx, target, write)
 	} else {
 		f, createErr := os.CreateTemp(filepath.Dir(target), ".cswatch-*")
 		if createErr != nil {
-			return fmt.Errorf("create archive %s: %w", unpack.Shown(name), withoutName(createErr))
+			return fmt.Errorf("create %s: %w", what, withoutName(createErr))
 		}
 		err = writeWhole(ctx, f, target, write)
 	}
 	if err != nil {
-		return fmt.Errorf("write archive %s: %w", unpack.Shown(name), withoutName(err))
+		return fmt.Errorf("write %s: %w", what, withoutName(err))
 	}
 	return nil
 }
@@ -96,7 +99,7 @@ type outputFile interface {
 }
 
 // writeWhole writes a new file that lies beside its final name and renames it, so
-// that a failure or a signal leaves neither half an archive nor a damaged old one.
+// that a failure or a signal leaves neither half a file nor a damaged old one.
 func writeWhole(ctx context.Context, f outputFile, name string, write func(io.Writer) error) error {
 	err := write(interruptible{ctx, f})
 	if err == nil {

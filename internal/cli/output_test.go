@@ -73,7 +73,7 @@ func TestOutputReplacesFilesAndKeepsLinks(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			err := writeOutput(t.Context(), nil, filepath.Join(dir, c.to), c.write)
+			err := writeOutput(t.Context(), nil, "archive ", filepath.Join(dir, c.to), c.write)
 			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("error %v, want %q", err, c.err)
 			}
@@ -86,7 +86,7 @@ func TestOutputReplacesFilesAndKeepsLinks(t *testing.T) {
 
 func TestOutputGoesIntoDevicesAndPipes(t *testing.T) {
 	t.Run("a device", func(t *testing.T) {
-		if err := writeOutput(t.Context(), nil, "/dev/null", text("x")); err != nil {
+		if err := writeOutput(t.Context(), nil, "archive ", "/dev/null", text("x")); err != nil {
 			t.Error(err)
 		}
 		if info, err := os.Stat("/dev/null"); err != nil || info.Mode()&fs.ModeCharDevice == 0 {
@@ -94,7 +94,7 @@ func TestOutputGoesIntoDevicesAndPipes(t *testing.T) {
 		}
 	})
 	t.Run("a full device", func(t *testing.T) {
-		if err := writeOutput(t.Context(), nil, "/dev/full", text("x")); !errors.Is(err, syscall.ENOSPC) {
+		if err := writeOutput(t.Context(), nil, "archive ", "/dev/full", text("x")); !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("error %v, want that there is no room", err)
 		}
 	})
@@ -113,7 +113,7 @@ func TestOutputGoesIntoDevicesAndPipes(t *testing.T) {
 			got <- string(data)
 		}()
 		long := strings.Repeat("a line\n", 50000) // more than a pipe holds
-		if err := writeOutput(t.Context(), nil, dir+"/l", text(long)); err != nil {
+		if err := writeOutput(t.Context(), nil, "archive ", dir+"/l", text(long)); err != nil {
 			t.Fatal(err)
 		}
 		if data := <-got; data != long {
@@ -136,7 +136,7 @@ func TestOutputGoesIntoDevicesAndPipes(t *testing.T) {
 		if err := os.Symlink("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), link); err != nil {
 			t.Fatal(err)
 		}
-		if err := writeOutput(t.Context(), nil, link, text("archive")); err != nil {
+		if err := writeOutput(t.Context(), nil, "archive ", link, text("archive")); err != nil {
 			t.Fatal(err)
 		}
 		if data, err := os.ReadFile(f.Name()); err != nil || string(data) != "before archive" {
@@ -147,13 +147,13 @@ func TestOutputGoesIntoDevicesAndPipes(t *testing.T) {
 
 func TestASignalLeavesNothingBehind(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		ctx, stop := untilSignal(t.Context())
+		ctx, stop := untilSignal(t.Context(), syscall.SIGHUP)
 		dir := t.TempDir()
 		name := filepath.Join(dir, "a")
 		if err := os.WriteFile(name, []byte("old"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		err := writeOutput(ctx, nil, name, func(w io.Writer) error {
+		err := writeOutput(ctx, nil, "archive ", name, func(w io.Writer) error {
 			if err := text("half")(w); err != nil {
 				return err
 			}
@@ -179,7 +179,7 @@ func TestASignalLeavesNothingBehind(t *testing.T) {
 func TestASignalAfterTheLastByteStillLeavesTheOldFile(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	dir := t.TempDir()
-	err := writeOutput(ctx, nil, filepath.Join(dir, "a"), func(w io.Writer) error {
+	err := writeOutput(ctx, nil, "archive ", filepath.Join(dir, "a"), func(w io.Writer) error {
 		defer cancel()
 		return text("all")(w)
 	})
@@ -195,7 +195,7 @@ func TestAPipeThatNobodyReadsCanBeInterrupted(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if err := writeOutput(ctx, nil, pipe, text("x")); !errors.Is(err, context.DeadlineExceeded) {
+	if err := writeOutput(ctx, nil, "archive ", pipe, text("x")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("nobody opens it: error %v", err)
 	}
 	reader, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -205,7 +205,7 @@ func TestAPipeThatNobodyReadsCanBeInterrupted(t *testing.T) {
 	defer reader.Close()
 	ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if err := writeOutput(ctx, nil, pipe, text(strings.Repeat("x", 1<<20))); !errors.Is(err, context.DeadlineExceeded) {
+	if err := writeOutput(ctx, nil, "archive ", pipe, text(strings.Repeat("x", 1<<20))); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("nobody reads it: error %v", err)
 	}
 }
@@ -243,7 +243,7 @@ func TestAFileCountsOnlyOnceItIsOnTheDisk(t *testing.T) {
 
 func TestOutputErrorsShowNamesHarmlessly(t *testing.T) {
 	for _, name := range []string{"no\x1b[31m/a", "no\n/b"} {
-		err := writeOutput(t.Context(), nil, filepath.Join(t.TempDir(), name), text("x"))
+		err := writeOutput(t.Context(), nil, "archive ", filepath.Join(t.TempDir(), name), text("x"))
 		if err == nil || strings.ContainsAny(err.Error(), "\x1b\n") {
 			t.Errorf("error %q", err)
 		}

@@ -159,11 +159,7 @@ func planReplay(eras []string, retries []int) (replayPlan, error) {
 			return plan, err
 		}
 		if len(found) > 1 && text != "all" {
-			var names []string
-			for _, c := range found {
-				names = append(names, string(c.Era))
-			}
-			plan.notes = append(plan.notes, fmt.Sprintf("%s may have the watchdog of %s: each is replayed", text, orList(names)))
+			plan.notes = append(plan.notes, fmt.Sprintf("%s may have the watchdog of %s: each is replayed", text, eraNames(found)))
 		}
 		for _, c := range found {
 			if p, ok := c.Profile(); ok {
@@ -196,13 +192,18 @@ func resolveEra(text string) ([]watchdog.Candidate, error) {
 	return found, nil
 }
 
-// completeEras offers the eras, and what they are, to a shell.
-func completeEras(_ *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	words := []cobra.Completion{cobra.CompletionWithDesc("all", "every era and variant")}
+// completeEras offers what --era takes to a shell.
+func completeEras(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return append([]cobra.Completion{cobra.CompletionWithDesc("all", "every era and variant")}, eraWords()...), cobra.ShellCompDirectiveNoFileComp
+}
+
+// eraWords are the eras, and what they are, for a shell.
+func eraWords() []cobra.Completion {
+	var words []cobra.Completion
 	for _, p := range watchdog.Profiles() {
 		words = append(words, cobra.CompletionWithDesc(string(p.Era), p.Releases))
 	}
-	return words, cobra.ShellCompDirectiveNoFileComp
+	return words
 }
 
 // replay shows a recording to all watchdogs. Each result is given to each, in

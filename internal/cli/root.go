@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cswatch/cswatch/internal/hw"
+	"github.com/cswatch/cswatch/internal/report"
 )
 
 // Groups of commands in the help text, in this order.
@@ -157,7 +158,7 @@ func chooseSubcommand(cmd *cobra.Command, args []string) error {
 				names = append(names, sub.Name())
 			}
 		}
-		return usagef("%s needs a command: %s", cmd.CommandPath(), orList(names))
+		return usagef("%s needs a command: %s", cmd.CommandPath(), report.Either(names))
 	}
 	// Letters to change; cobra's zero value suggests nothing but prefixes. Of a
 	// short word two letters are nearly all.
@@ -166,7 +167,7 @@ func chooseSubcommand(cmd *cobra.Command, args []string) error {
 		cmd.SuggestionsMinimumDistance = 1
 	}
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return usagef("%s has no command %q; did you mean %s?", cmd.CommandPath(), args[0], orList(near))
+		return usagef("%s has no command %q; did you mean %s?", cmd.CommandPath(), args[0], report.Either(near))
 	}
 	return usagef("%s has no command %q", cmd.CommandPath(), args[0])
 }

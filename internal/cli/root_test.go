@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"github.com/cswatch/cswatch/internal/report"
 )
 
 // runWith runs a tree that has one more command, "probe", which does what the test says.
@@ -209,8 +211,8 @@ func TestHelpShowsOnlyGroupsThatHaveACommand(t *testing.T) {
 
 func TestOrList(t *testing.T) {
 	for want, words := range map[string][]string{"": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
-		if got := orList(words); got != want {
-			t.Errorf("orList(%q) = %q, want %q", words, got, want)
+		if got := report.Either(words); got != want {
+			t.Errorf("report.Either(%q) = %q, want %q", words, got, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -93,13 +94,13 @@ func newTraceConvertCommand(env *Env) *cobra.Command {
 	if err := cmd.MarkFlagRequired("output"); err != nil {
 		panic(err) // only for a flag that does not exist
 	}
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		return runTraceConvert(env, args[0], output, trace.Form(to.String()))
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return runTraceConvert(cmd.Context(), env, args[0], output, trace.Form(to.String()))
 	}
 	return cmd
 }
 
-func runTraceConvert(env *Env, name, output string, form trace.Form) error {
+func runTraceConvert(ctx context.Context, env *Env, name, output string, form trace.Form) error {
 	if form == "" {
 		form = formByName(output)
 	}
@@ -125,12 +126,7 @@ func runTraceConvert(env *Env, name, output string, form trace.Form) error {
 		}
 		return err
 	}
-	if output == "-" {
-		err = convert(env.Stdout)
-	} else {
-		err = replaceFile(output, convert)
-	}
-	if err != nil {
+	if err := writeOutput(ctx, env, "", output, convert); err != nil {
 		return fmt.Errorf("convert %s: %w", name, err)
 	}
 	if err := env.stdoutErr(); err != nil {
@@ -167,36 +163,4 @@ func sameFile(in io.Reader, name string) (bool, error) {
 	}
 	b, err := os.Stat(name)
 	return err == nil && a.Mode().IsRegular() && os.SameFile(a, b), nil
-}
-
-// replaceFile writes beside a file and renames at the end, so that a failure
-// leaves neither half a recording nor a damaged old one. A pipe or a device is
-// written to and stays what it is.
-func replaceFile(name string, write func(io.Writer) error) error {
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(name, os.O_WRONLY, 0)
-		if err != nil {
-			return fmt.Errorf("write to %s: %w", name, err)
-		}
-		return errors.Join(write(f), f.Close())
-	}
-	if target, err := filepath.EvalSymlinks(name); err == nil {
-		name = target // a link stays one
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".cswatch-*")
-	if err != nil {
-		return fmt.Errorf("create %s: %w", name, err)
-	}
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", name, err), os.Remove(f.Name()))
-	}
-	return nil
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/cswatch/cswatch/internal/report"
 	"github.com/cswatch/cswatch/klog"
 	"github.com/cswatch/cswatch/machine"
-	"github.com/cswatch/cswatch/watchdog"
 )
 
 // ExitCondemned is the exit code of a watch that gave up a clock.
@@ -60,7 +59,7 @@ func newWatchCommand(env *Env) *cobra.Command {
 	f.Lookup("duration").DefValue = ""
 	f.StringVar(&flags.record, "record", "", "write a recording for cswatch replay to this new `file`")
 	f.BoolVar(&flags.interrupts, "interrupts", false, "count interrupts around each read-back, to tell late ones by them; costs more time than all else")
-	registerCompletion(cmd, "era", completeWatchEras)
+	registerCompletion(cmd, "era", cobra.FixedCompletions(eraWords(), cobra.ShellCompDirectiveNoFileComp))
 	registerCompletion(cmd, "reference", cobra.FixedCompletions(
 		[]cobra.Completion{live.Auto, hw.HPET, hw.ACPIPM, hw.MonotonicRaw, hw.Monotonic, hw.BootTime, hw.RealTime, hw.TAI}, cobra.ShellCompDirectiveNoFileComp))
 	flags.format = newChoice("auto", "text", "jsonl")
@@ -76,15 +75,6 @@ func newWatchCommand(env *Env) *cobra.Command {
 		return runWatch(cmd.Context(), env, &flags, live.Open)
 	}
 	return cmd
-}
-
-// completeWatchEras offers the eras to a shell.
-func completeWatchEras(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	var words []cobra.Completion
-	for _, p := range watchdog.Profiles() {
-		words = append(words, cobra.CompletionWithDesc(string(p.Era), p.Releases))
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 // check refuses what no machine can do.
@@ -107,9 +97,8 @@ func runWatch(ctx context.Context, env *Env, flags *watchFlags, open openWatch) 
 	if err := flags.check(); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal(ctx)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	snapshot := snapshotHere()
 	era, err := flags.chooseEra(snapshot)
 	if err != nil {

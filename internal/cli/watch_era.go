@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cswatch/cswatch/internal/report"
 	"github.com/cswatch/cswatch/machine"
 	"github.com/cswatch/cswatch/watchdog"
 )
@@ -33,10 +34,7 @@ func (f *watchFlags) chooseEra(s *machine.Snapshot) (chosenEra, error) {
 				f.era, eraNames(candidates), pick.Era))
 		}
 	} else {
-		found := watchdog.Detect(watchdog.Identity{
-			Signature: s.Kernel.Signature, Version: firstOf(s.Kernel.Banner, s.Kernel.Version), Package: s.Kernel.Package,
-			Release: s.Kernel.Release, Distro: s.Kernel.Distro, Parameters: s.Clocksource.Parameters,
-		})
+		found := watchdog.Detect(watchdog.IdentityOf(s))
 		candidates = found.Candidates
 		if len(candidates) == 0 {
 			candidates = []watchdog.Candidate{{Era: watchdog.E12}}
@@ -60,15 +58,6 @@ func (f *watchFlags) chooseEra(s *machine.Snapshot) (chosenEra, error) {
 	return chosen, nil
 }
 
-func firstOf(texts ...string) string {
-	for _, s := range texts {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
 // newest returns the candidate of the latest era. Variants of long-term series
 // are newer than the era that the series began with.
 func newest(all []watchdog.Candidate) watchdog.Candidate {
@@ -83,5 +72,5 @@ func eraNames(all []watchdog.Candidate) string {
 	for _, c := range all {
 		names = append(names, string(c.Era))
 	}
-	return orList(names)
+	return report.Either(names)
 }

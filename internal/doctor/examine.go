@@ -1,9 +1,9 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/cswatch/cswatch/event"
 	"github.com/cswatch/cswatch/machine"
@@ -59,8 +59,8 @@ func Examine(ev Evidence) Diagnosis {
 		d.Unreadable = append(d.Unreadable, s.Unreadable...)
 	}
 	for _, u := range ev.Incomplete {
-		// A snapshot lists damage of its archive, too.
-		if !slices.ContainsFunc(d.Unreadable, func(o machine.Unreadable) bool { return strings.Contains(o.Reason, u.Reason) }) {
+		// A snapshot lists damage of its archive, too, with a remedy of its own.
+		if !slices.ContainsFunc(d.Unreadable, func(o machine.Unreadable) bool { return o.What == u.What && o.Reason == u.Reason }) {
 			d.Unreadable = append(d.Unreadable, u)
 		}
 	}
@@ -116,18 +116,13 @@ func (x *examination) lack(ids ...string) {
 
 // identify works out which kernel and era this is, and what its watchdog may do.
 func (x *examination) identify() {
-	id := watchdog.Identity{Version: x.lastFacts.version}
+	var id watchdog.Identity
 	facts := watchdog.TSCFacts{Arch: x.arch, CommandLine: x.lastFacts.cmdline, CommandLineKnown: x.lastFacts.cmdlineSeen}
 	if s := x.ev.Snapshot; s != nil {
-		id.Signature, id.Package, id.Release, id.Distro, id.Parameters = s.Kernel.Signature, s.Kernel.Package, s.Kernel.Release, s.Kernel.Distro, s.Clocksource.Parameters
-		if s.Kernel.Version != "" {
-			id.Version = s.Kernel.Version
-		}
-		if s.Kernel.Banner != "" {
-			id.Version = s.Kernel.Banner
-		}
+		id = watchdog.IdentityOf(s)
 		facts.Flags, facts.Nodes, facts.Packages = s.CPU.Flags, s.CPU.Nodes, s.CPU.Packages
 	}
+	id.Version = cmp.Or(id.Version, x.lastFacts.version)
 	seen := map[event.Kind]bool{}
 	for i := range x.ev.Events {
 		e := &x.ev.Events[i]

@@ -251,6 +251,29 @@ func virtualPlatform(dmi string) string {
 	return ""
 }
 
+// Windows before an accusation, in ns: what came this shortly before may be its cause.
+const (
+	stallWindow  = 120_000_000_000
+	momentWindow = 30_000_000_000 // the same for a slow read, which is over in a moment
+	toolWindow   = 300_000_000_000
+	sleepWindow  = 60_000_000_000
+)
+
+// stalledBefore reports a stall, hardware error or driver fault just before an accusation.
+func (f *facts) stalledBefore(in *event.Incident, within int64) bool {
+	return len(before(f.stalls, in, within, 1e9)) > 0
+}
+
+// toolsBefore returns what programs that write clocks did just before an accusation.
+func (f *facts) toolsBefore(in *event.Incident) []event.Event {
+	return before(f.tools, in, toolWindow, 1e9)
+}
+
+// sleptBefore reports that the machine came back from sleep just before an accusation.
+func (f *facts) sleptBefore(in *event.Incident) bool {
+	return len(before(f.sleeps, in, sleepWindow, 0)) > 0
+}
+
 // before returns the events that come before the incident, by at most the given
 // time where both carry a kernel stamp. An event up to slack after it counts too:
 // the lines of two CPUs interleave.

@@ -100,11 +100,11 @@ func (j *judgement) circumstances(in *event.Incident, f *facts) {
 	}
 	// A clock that the numbers do not convict is a victim of what came just before.
 	if j.verdict != Bad && watchdogs || in.Kind == event.IncidentLongInterval {
-		within := int64(120e9)
+		within := int64(stallWindow)
 		if in.Kind == event.IncidentDelay {
-			within = 30e9 // a slow read is over in a moment
+			within = momentWindow
 		}
-		if len(before(f.stalls, in, within, 1e9)) > 0 {
+		if f.stalledBefore(in, within) {
 			j.also("upstream-stall")
 		}
 	}
@@ -146,7 +146,7 @@ func (j *judgement) longInterval(in *event.Incident, f *facts, all []event.Incid
 		j.because(None, "the kernel skipped a check and drew no conclusion", "check-skipped")
 	case math.Abs(m.ppm()) < crystalPPM && m.longer() > lateFrom:
 		j.because(Good, fmt.Sprintf("the watchdog ran after %s instead of 0.5 s; both clocks agree to %.3g ppm, and the kernel skipped the check", duration(m.longer()), math.Abs(m.ppm())), "late-watchdog", "check-skipped")
-	case m.longer() > lateFrom && math.Abs(m.ppm()) > crystalPPM && repeated(in, f, all):
+	case m.longer() > lateFrom && math.Abs(m.ppm()) > crystalPPM && repeated(m, f, all):
 		j.because(Bad, fmt.Sprintf("the kernel skipped a check of %s and drew no conclusion, but this check and another one show the same %.4g ppm: a wrong rate", duration(m.longer()), m.ppm()), "tsc-frequency-wrong", "check-skipped")
 	default:
 		j.because(None, fmt.Sprintf("the kernel skipped a check of %s; the clocks differ by %s, from which it drew no conclusion", duration(m.longer()), duration(m.skew())), "check-skipped")
@@ -173,7 +173,7 @@ func (j *judgement) syncTest(in *event.Incident, f *facts) {
 		j.because(Bad, "the synchronisation test failed; by how much is not in this log", "tsc-offset-between-cpus")
 		j.missing = []string{"warp-line", "platform", "earlier-lines"}
 	}
-	if len(before(f.sleeps, in, 60_000_000_000, 0)) > 0 {
+	if f.sleptBefore(in) {
 		j.also("resume")
 	}
 }

@@ -72,7 +72,7 @@ func (j *judgement) writtenByTool(in *event.Incident, f *facts) bool {
 	if !m.watchedOK || !m.referenceOK || math.Abs(m.skew()) < 1e9 {
 		return false
 	}
-	for _, e := range before(f.tools, in, 300e9, 1e9) {
+	for _, e := range f.toolsBefore(in) {
 		if strings.Contains(e.Text, "unrecognized MSR ") {
 			j.because(Bad, fmt.Sprintf("%s by the TSC, %s by %s, and a program wrote the TSC's register just before", duration(m.watched), duration(m.reference), orReference(in.Reference)), "tsc-written")
 			return true
@@ -106,23 +106,23 @@ func (j *judgement) intervals(in *event.Incident, f *facts, all []event.Incident
 		j.because(Bad, fmt.Sprintf("%s; tsc_early_khz on the command line sets the rate to %.3f MHz by hand", text, float64(f.forcedHz)/1e6), "tsc-frequency-wrong")
 	case math.Abs(skew) <= smallSkewNS && ppm < smallSkewPPM && m.longer() <= lateFrom:
 		j.smallSkew(in, f, text)
-		j.constantRate(in, f, all, text)
+		j.constantRate(f, all, text)
 	case bootStep(in, m):
 		j.because(Undecided, text+"; one step within seconds of the boot while the tick shows its nominal interval, as AMD laptops with a 14.318 MHz HPET do", "amd-boot-step")
 	case guestClock(in.Reference) || f.guest == machine.Yes:
 		j.inGuest(in, f, text)
 	default:
 		j.onHardware(in, f, text)
-		j.constantRate(in, f, all, text)
+		j.constantRate(f, all, text)
 	}
 }
 
 // constantRate turns an open question into a wrong rate, if another check of
 // the same clock in the same boot shows the same error. A cause that has been
 // recognised stands: two pauses and two boot steps look alike in ppm, too.
-func (j *judgement) constantRate(in *event.Incident, f *facts, all []event.Incident, text string) {
+func (j *judgement) constantRate(f *facts, all []event.Incident, text string) {
 	open := slices.Contains(j.causes, "cause-unknown") || slices.Contains(j.causes, "small-skew") && !slices.Contains(j.causes, "vcpu-preempted")
-	if j.verdict == Undecided && open && !slices.Contains(j.causes, "amd-boot-step") && math.Abs(j.m.ppm()) > crystalPPM && repeated(in, f, all) {
+	if j.verdict == Undecided && open && !slices.Contains(j.causes, "amd-boot-step") && math.Abs(j.m.ppm()) > crystalPPM && repeated(&j.m, f, all) {
 		j.causes = nil
 		j.because(Bad, text+"; another check shows the same error: a wrong rate", "tsc-frequency-wrong")
 	}
@@ -197,17 +197,15 @@ func (j *judgement) inGuest(in *event.Incident, f *facts, text string) {
 // onHardware judges a large difference where no hypervisor is known of.
 func (j *judgement) onHardware(in *event.Incident, f *facts, text string) {
 	m := &j.m
-	tool := before(f.tools, in, 300_000_000_000, 1_000_000_000)
-	stalled := len(before(f.stalls, in, 120e9, 1e9)) > 0
 	switch {
 	case j.jumped(text):
-	case len(tool) > 0 && (m.watched > 1.1*m.reference || m.reference > 1.1*m.watched):
+	case len(f.toolsBefore(in)) > 0 && (m.watched > 1.1*m.reference || m.reference > 1.1*m.watched):
 		j.because(Bad, text+"; a tool that changes clocks was at work just before", "tsc-rate-not-constant")
 	case in.Clock == "tsc-early" && nominal(m.reference) && math.Abs(m.ppm()) > 10_000:
 		j.because(Bad, text+"; right after the early calibration the TSC runs at another rate than the kernel believes", "tsc-frequency-wrong", "cause-unknown")
 	case m.clamped && nominal(m.watched):
 		j.because(Undecided, text+"; the reference's counter stepped back, while the TSC shows the watchdog's nominal interval", "reference-wrong")
-	case in.Reference == "hpet" && nominal(m.watched) && m.reference < 450_000_000 && !stalled:
+	case in.Reference == "hpet" && nominal(m.watched) && m.reference < 450_000_000 && !f.stalledBefore(in, stallWindow):
 		j.because(Good, text+"; the TSC shows the watchdog's nominal interval and the HPET lost time, as it does where it stops in deep package sleep", "hpet-pc10")
 	case nominal(m.watched) && m.reference > lateFrom:
 		j.because(Good, text+"; the TSC shows the watchdog's nominal interval and the reference does not: the reference jumped", "reference-wrong")
@@ -242,7 +240,7 @@ const writtenCycles = 60 * fastestTSC
 // resumed reports that the check lies in the window after a sleep: the log says
 // so, or the absolute counter values restarted while the log's time is much later.
 func (j *judgement) resumed(in *event.Incident, f *facts) bool {
-	if len(before(f.sleeps, in, 60_000_000_000, 0)) > 0 {
+	if f.sleptBefore(in) {
 		return true
 	}
 	m := &j.m
@@ -261,8 +259,8 @@ func (j *judgement) resumed(in *event.Incident, f *facts) bool {
 // repeated reports that another check of the same clock shows the same error in
 // ppm. In another boot only long intervals count: over half a second two slow
 // reads or two steps look like a rate.
-func repeated(in *event.Incident, f *facts, all []event.Incident) bool {
-	m := measure(in, f)
+func repeated(m *measured, f *facts, all []event.Incident) bool {
+	in := m.in
 	for i := range all {
 		other := &all[i]
 		if other.Clock != in.Clock || other.Events[0].Source == in.Events[0].Source {

@@ -160,7 +160,7 @@ func (j *judgement) watchedCycles(in *event.Incident, f *facts) {
 		if guestClock(in.Reference) {
 			j.also("guest-paused")
 		}
-	case len(before(f.tools, in, 300e9, 1e9)) > 0 && !plausibleTSC(hz):
+	case len(f.toolsBefore(in)) > 0 && !plausibleTSC(hz):
 		j.because(Bad, text+"; a tool that changes clocks was at work just before", "tsc-rate-not-constant")
 	case shortest > lateFrom || m.reference > lateFrom:
 		j.because(Undecided, text+"; the watchdog ran late; whether the clocks agree cannot be told without the TSC's rate", "late-watchdog", "cause-unknown")
@@ -185,15 +185,14 @@ func (j *judgement) cyclesOnly(in *event.Incident, f *facts) {
 	if m.watchedOK {
 		text = fmt.Sprintf("%s by %s, %.4g cycles by %s, whose rate is not in the log", duration(m.watched), orWatched(in), m.referenceCycles, orReference(in.Reference))
 	}
-	stalled := len(before(f.stalls, in, 120e9, 1e9)) > 0
 	switch {
 	case m.watchedCycles > writtenCycles && at(fastest) < 2e9 && m.referenceCycles < 1<<31 && at(14_318_180) < 5e9:
 		j.because(Bad, text+"; the TSC jumped within one interval: it was written", "tsc-written")
-	case len(before(f.tools, in, 300e9, 1e9)) > 0 && len(fits) == 0:
+	case len(f.toolsBefore(in)) > 0 && len(fits) == 0:
 		j.because(Bad, text+"; a tool that changes clocks was at work just before, and no usual rate fits", "tsc-rate-not-constant")
 	case j.resumed(in, f):
 		j.because(Undecided, text+"; a sleep of the machine lies just before", "resume")
-	case !stalled && in.Reference == "hpet" && shortest <= nominalLow && longest >= nominalHigh && at(14_318_180) < nominalLow && at(24_000_000) < 450_000_000 && !onlyQEMU:
+	case !f.stalledBefore(in, stallWindow) && in.Reference == "hpet" && shortest <= nominalLow && longest >= nominalHigh && at(14_318_180) < nominalLow && at(24_000_000) < 450_000_000 && !onlyQEMU:
 		j.because(Good, text+"; at no usual rate did the HPET count the watchdog's half second, and the TSC can have: the HPET lost time, as it does where it stops in deep package sleep", "hpet-pc10")
 		j.missing = []string{"platform", "cpu-model", "tsc-frequency", "reference-frequency", "second-witness"}
 	case shortest > lateFrom || at(fastest) > lateFrom:

@@ -64,6 +64,17 @@ func incomplete(ev *doctor.Evidence, what string, err error, howTo string) {
 // oneLine is the text of an error that joins several.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
+// parts takes a joined error apart; a nil one has none.
+func parts(err error) []error {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case interface{ Unwrap() []error }:
+		return e.Unwrap()
+	}
+	return []error{err}
+}
+
 func readLog(l *log, ev *doctor.Evidence, name string, stdin io.Reader) error {
 	opened, err := kmsg.Config{Stdin: stdin}.OpenLog(name)
 	if err != nil {
@@ -102,8 +113,13 @@ func fromRoot(path string, more func(*log, *doctor.Evidence) error) (doctor.Evid
 	for _, p := range root.ReadLogs(func(name string, text io.Reader) error { return l.read(text, name) }) {
 		incomplete(&ev, p.Name, p.Err, "cswatch doctor --log FILE with the log alone")
 	}
-	if err := root.Incomplete(); err != nil {
-		incomplete(&ev, path, err, "get the whole archive again")
+	for _, err := range parts(root.Incomplete()) {
+		// Named as the snapshot names it, which lists it, too.
+		if p := (host.LogProblem{}); errors.As(err, &p) {
+			incomplete(&ev, "/"+p.Name, p.Err, "cswatch doctor --log FILE with the log alone")
+		} else {
+			incomplete(&ev, path, err, "get the whole archive again")
+		}
 	}
 	if more != nil {
 		err = more(&l, &ev)

@@ -171,3 +171,31 @@ func TestMachineReadsTheJournalWhereTheDeviceIsNotToBeHad(t *testing.T) {
 		t.Errorf("%d verdicts from the journal, want 1; unreadable: %+v", countOf(ev, event.DelayVerdict), ev.Snapshot.Unreadable)
 	}
 }
+
+func TestALogThatLeadsNowhereIsListedOnce(t *testing.T) {
+	dir := files(t, map[string]string{"proc/version": "Linux version 6.1.0\n", "var/log/dmesg": "[    1.000000] clocksource: Switched to clocksource tsc\n"})
+	for _, name := range []string{"messages", "syslog"} {
+		if err := os.Symlink("nowhere", filepath.Join(dir, "var/log", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ev, err := FromRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := doctor.Examine(ev)
+	for _, name := range []string{"/var/log/messages", "/var/log/syslog"} {
+		n := 0
+		for _, u := range d.Unreadable {
+			if u.What == name {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s is listed %d times in %+v", name, n, d.Unreadable)
+		}
+	}
+	if d.Status != doctor.StatusUnknown {
+		t.Errorf("status %s, want unknown", d.Status)
+	}
+}

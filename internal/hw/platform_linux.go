@@ -35,7 +35,7 @@ func monotonic() clocksource.Nanos {
 }
 
 func platformFrequency() frequencySources {
-	s := frequencySources{readFile: readFile, cpuid: cpuid, counter: processorHz(), sleep: pause}
+	s := frequencySources{readFile: readFile, cpuid: cpuid, counter: processorHz(), sleep: Pause}
 	if tryCounter() == nil {
 		s.read = readTriple
 	}
@@ -139,7 +139,7 @@ func platformRTC(name string) (rtcSource, error) {
 		seconds: func() (int64, error) { return readRTC(name) },
 		counter: readCounter,
 		now:     func() time.Duration { return time.Since(base) },
-		sleep:   pause,
+		sleep:   Pause,
 	}, nil
 }
 
@@ -181,7 +181,7 @@ func openSource(p Plan) (source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &localSource{rig: newRig(reader), shut: reader.Close, sleep: pause}, nil
+	return &localSource{rig: newRig(reader), shut: reader.Close, sleep: Pause}, nil
 }
 
 // newRig lets the loop of read-backs run on a reader.

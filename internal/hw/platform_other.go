@@ -54,7 +54,7 @@ func ComparePTP(name string) (PTPSample, error) { return PTPSample{}, onlyLinux(
 func openSource(p Plan) (source, error) { return nil, onlyLinux(p.Reference) }
 
 func platformFrequency() frequencySources {
-	return frequencySources{readFile: func(string) ([]byte, error) { return nil, fs.ErrNotExist }, cpuid: cpuid, sleep: pause}
+	return frequencySources{readFile: func(string) ([]byte, error) { return nil, fs.ErrNotExist }, cpuid: cpuid, sleep: Pause}
 }
 
 func platformRTC(name string) (rtcSource, error) { return rtcSource{}, onlyLinux(name) }

@@ -120,8 +120,8 @@ func (l *localSource) run(ctx context.Context, p Plan, each func(*Tick) error) e
 	return r.run(p, each)
 }
 
-// pause sleeps, or returns the context's error when that ends first.
-func pause(ctx context.Context, d time.Duration) error {
+// Pause sleeps, or returns the context's error when that ends first.
+func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -61,8 +61,5 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// OpenLog opens a log of this machine's file system; see [Config.OpenLog].
-func OpenLog(name string) (*Log, error) { return Config{}.OpenLog(name) }
-
 // ReadBuffer reads the log of the running machine; see [Config.ReadBuffer].
 func ReadBuffer(ctx context.Context) (*Buffer, error) { return Config{}.ReadBuffer(ctx) }

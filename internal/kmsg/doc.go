@@ -1,7 +1,7 @@
 // Package kmsg opens kernel logs: files, standard input, and the log of the
 // running machine.
 //
-// [OpenLog] opens a file that may be compressed. [ReadBuffer] reads what the
+// [Config.OpenLog] opens a file that may be compressed. [ReadBuffer] reads what the
 // kernel's ring buffer holds now, from /dev/kmsg or, where that is not allowed,
 // from the journal. Both deliver text for package klog and say where it comes
 // from and whether it is whole.

@@ -80,7 +80,7 @@ func TestOpenLogErrorsSayWhatToDo(t *testing.T) {
 		{"a binary journal", write(t, "system.journal", []byte("LPKSHHRH\x00\x00\x00\x00")), ErrJournalFile, "journalctl --file "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := OpenLog(c.log)
+			_, err := Config{}.OpenLog(c.log)
 			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.log) {
 				t.Errorf("error %v, want one that says %q", err, c.says)
 			}
@@ -253,7 +253,7 @@ func TestNamesOfFilesReachNoTerminal(t *testing.T) {
 		}
 	}
 	for _, name := range []string{dir, filepath.Join(dir, "none"), journal, cut, filepath.Join(journal, "below")} {
-		l, err := OpenLog(name)
+		l, err := Config{}.OpenLog(name)
 		if err == nil {
 			_, err = io.ReadAll(l)
 		}

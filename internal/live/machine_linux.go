@@ -61,18 +61,7 @@ func (*kernel) Slept() clocksource.Nanos {
 // Sleep implements [World]. A sleep in a system call would cost more than a timer: the
 // runtime's monitor looks after a thread that is in one some sixty times.
 func (k *kernel) Sleep(ctx context.Context, until clocksource.Nanos) error {
-	left := until - k.Now()
-	if left <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(time.Duration(left))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return hw.Pause(ctx, time.Duration(until-k.Now()))
 }
 
 // CPUs implements [World].

@@ -92,7 +92,7 @@ func (p *page) kernel(k *doctor.KernelFacts) string {
 	case n > most && !p.opt.Verbose:
 		text += fmt.Sprintf(", one of %d eras", n)
 	default:
-		text += ", era " + p.safe(either(k.EraCandidates), maxText)
+		text += ", era " + p.safe(Either(k.EraCandidates), maxText)
 	}
 	if why := p.shortWhy(k.Why); why != "" {
 		text += " (" + why + ")"

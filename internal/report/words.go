@@ -61,8 +61,8 @@ func plural[N int | int64](n N, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// either joins words as "a, b or c".
-func either(words []string) string {
+// Either joins words as "a, b or c".
+func Either(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
