@@ -1,9 +1,12 @@
 package guest
 
 import (
+	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -33,11 +36,20 @@ func TestTheProgramsOutputIsHandedOverLineByLine(t *testing.T) {
 }
 
 func TestAProgramThatDoesNotEndIsKilledWithItsChildren(t *testing.T) {
-	p, err := startProgram([]string{"/bin/sh", "-c", "sleep 1000 & sleep 1000"}, func(Record) {})
+	// The program's PATH is the guest's, which has no sleep here.
+	sleep, err := exec.LookPath("sleep")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The children hold the pipes: this returns only if they are killed too.
+	pids := make(chan string, 1)
+	p, err := startProgram([]string{"/bin/sh", "-c", sleep + " 1000 & echo $!; wait"}, func(r Record) { pids <- r.Output.Text })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if child, err := strconv.Atoi(<-pids); err != nil || syscall.Kill(child, 0) != nil {
+		t.Fatalf("the program started no child: %v", err)
+	}
+	// The child holds the pipes, which end with it: this returns only if it is killed too.
 	if code := p.kill(); code != -1 {
 		t.Errorf("exit code %d, want -1", code)
 	}
