@@ -54,6 +54,14 @@ func session(port *recordPort, mounted error) {
 		say(Record{Type: TypeEnd, End: &End{Reason: EndTrouble, Clocksource: clock}})
 		return
 	}
+	if len(plan.Symbols) > 0 {
+		symbols, err := kernelSymbols(plan.Symbols)
+		if err != nil {
+			say(Record{Type: TypeTrouble, Trouble: err.Error()})
+		} else if len(symbols) > 0 {
+			say(Record{Type: TypeSymbols, Symbols: symbols})
+		}
+	}
 	var p *program
 	var ended <-chan int
 	if len(plan.Run) > 0 {
@@ -70,6 +78,16 @@ func session(port *recordPort, mounted error) {
 		end.Exit = &killed
 	}
 	say(Record{Type: TypeEnd, End: &end})
+}
+
+// kernelSymbols looks symbols up in the running kernel.
+func kernelSymbols(wanted []string) ([]Symbol, error) {
+	table, err := os.Open("/proc/kallsyms")
+	if err != nil {
+		return nil, err
+	}
+	defer table.Close()
+	return findSymbols(table, wanted)
 }
 
 // mountAll mounts the file systems of the kernel.

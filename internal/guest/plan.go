@@ -24,6 +24,9 @@ type Plan struct {
 	// hello; its output is handed over line by line. The trial ends when it ends,
 	// or, if that comes first, as the fields above say; then it is killed.
 	Run []string `json:"run,omitempty"`
+	// Symbols are functions of the kernel whose addresses are wanted. They are
+	// handed over after the hello; one that the kernel does not have is left out.
+	Symbols []string `json:"symbols,omitempty"`
 }
 
 // MaxWindow bounds Window and Linger.
@@ -32,11 +35,12 @@ const MaxWindow = 24 * time.Hour
 // Names of the words. The kernel hands words without a dot that it does not know
 // to process 1 as environment variables; it panics if there are more than 32.
 const (
-	prefix     = "CSWATCH_"
-	wordWindow = prefix + "WINDOW"
-	wordEnd    = prefix + "END"
-	wordLinger = prefix + "LINGER"
-	wordRun    = prefix + "RUN"
+	prefix      = "CSWATCH_"
+	wordWindow  = prefix + "WINDOW"
+	wordEnd     = prefix + "END"
+	wordLinger  = prefix + "LINGER"
+	wordRun     = prefix + "RUN"
+	wordSymbols = prefix + "SYMBOLS"
 )
 
 // Validate reports everything that is wrong with the plan.
@@ -67,6 +71,11 @@ func (p Plan) Validate() error {
 			errs = append(errs, fmt.Errorf("guest plan: argument %q holds a zero byte", arg))
 		}
 	}
+	for _, name := range p.Symbols {
+		if name == "" || strings.ContainsAny(name, " \t\n\x00") {
+			errs = append(errs, fmt.Errorf("guest plan: %q is no name of a function", name))
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -89,6 +98,9 @@ func (p Plan) Words() []string {
 	}
 	if len(p.Run) > 0 {
 		words = append(words, wordRun+"="+joinList(p.Run))
+	}
+	if len(p.Symbols) > 0 {
+		words = append(words, wordSymbols+"="+joinList(p.Symbols))
 	}
 	return words
 }
@@ -123,6 +135,8 @@ func ParsePlan(words []string) (Plan, error) {
 			}
 		case wordRun:
 			p.Run, err = splitList(value)
+		case wordSymbols:
+			p.Symbols, err = splitList(value)
 		default:
 			err = errors.New("this guest program does not know the word: build host and guest program from the same source")
 		}

@@ -28,6 +28,7 @@ func TestAPlanTravelsAsWordsOfTheCommandLine(t *testing.T) {
 			Plan{Window: time.Second, Run: []string{"/bin/a b", "-x=1,2", "", `"50%'\`, "ä"}},
 			"CSWATCH_WINDOW=1s CSWATCH_RUN=/bin/a%20b,-x=1%2C2,,%2250%25%27%5C,%C3%A4",
 		},
+		{"functions of the kernel", Plan{Symbols: []string{"read_tsc", "read_hpet"}}, "CSWATCH_SYMBOLS=read_tsc,read_hpet"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -59,6 +60,8 @@ func TestAPlanThatCannotBeCarriedOutIsRefused(t *testing.T) {
 		{"an escape that breaks off", "CSWATCH_RUN=/x%2", "two hexadecimal digits"},
 		{"an escape of other letters", "CSWATCH_RUN=/x%2g", "two hexadecimal digits"},
 		{"a quote that should be escaped", `CSWATCH_RUN=/x"`, "must be escaped"},
+		{"a function without a name", "CSWATCH_SYMBOLS=read_tsc,", `"" is no name of a function`},
+		{"a function with a blank in its name", "CSWATCH_SYMBOLS=read%20tsc", `"read tsc" is no name of a function`},
 		{"an argument with a zero byte", "CSWATCH_WINDOW=1s CSWATCH_RUN=/x,%00", "holds a zero byte"},
 	}
 	for _, c := range cases {

@@ -18,6 +18,7 @@ type RecordType string
 const (
 	TypeHello       RecordType = "hello"       // first: process 1 runs
 	TypeKmsg        RecordType = "kmsg"        // one record of the kernel log
+	TypeSymbols     RecordType = "symbols"     // where functions of the kernel are
 	TypeClocksource RecordType = "clocksource" // the clocksource changed
 	TypeOutput      RecordType = "output"      // a line of the program that the plan runs
 	TypeTrouble     RecordType = "trouble"     // process 1 could not do something; it goes on
@@ -33,6 +34,7 @@ type Record struct {
 
 	Hello       *Hello       `json:"hello,omitempty"`
 	Kmsg        string       `json:"kmsg,omitempty"` // as /dev/kmsg gives it, without the last newline
+	Symbols     []Symbol     `json:"symbols,omitempty"`
 	Clocksource *Clocksource `json:"clocksource,omitempty"`
 	Output      *Output      `json:"output,omitempty"`
 	Trouble     string       `json:"trouble,omitempty"`
@@ -116,6 +118,8 @@ func (r Record) check() error {
 		return missing(r.Kmsg != "")
 	case TypeClocksource:
 		return missing(r.Clocksource != nil)
+	case TypeSymbols:
+		return missing(r.Symbols != nil)
 	case TypeOutput:
 		return missing(r.Output != nil)
 	case TypeTrouble:

@@ -18,6 +18,7 @@ func someRecords() []Record {
 	return []Record{
 		{Type: TypeHello, UptimeNS: 1, Hello: &Hello{Schema: Schema, Release: "5.10.0-32-amd64", Version: "#1 SMP", CommandLine: `a="b c"`, CPUs: 2, Clocksource: clock}},
 		{Type: TypeKmsg, UptimeNS: 2, Kmsg: "6,339,5140900,-;NET: Registered\n SUBSYSTEM=net"},
+		{Type: TypeSymbols, UptimeNS: 2, Symbols: []Symbol{{Name: "read_tsc", Address: 0xffffffff81035160}}},
 		{Type: TypeClocksource, UptimeNS: 3, Clocksource: &Clocksource{Current: "hpet", Available: []string{"hpet"}}},
 		{Type: TypeOutput, UptimeNS: 4, Output: &Output{Stream: "stdout", Text: ""}},
 		{Type: TypeTrouble, UptimeNS: 5, Trouble: "read the clocksource: no such file"},
@@ -72,14 +73,14 @@ func TestDamagedLinesAreCountedAndPassedOver(t *testing.T) {
 		damaged int
 	}{
 		{"nothing", "", 0, 0},
-		{"cut within the last record", string(b[:len(b)-10]), 5, 1},
-		{"a whole last record without its newline", string(b[:len(b)-1]), 6, 0},
-		{"noise of the firmware before the first", "\x1b[2J SeaBIOS\r\n" + string(b), 6, 1},
-		{"an empty line", "\n" + string(b), 6, 1},
-		{"a line beyond the limit", string(b[:second]) + strings.Repeat("x", 2*MaxLine) + "\n" + string(b[second:]), 6, 1},
+		{"cut within the last record", string(b[:len(b)-10]), 6, 1},
+		{"a whole last record without its newline", string(b[:len(b)-1]), 7, 0},
+		{"noise of the firmware before the first", "\x1b[2J SeaBIOS\r\n" + string(b), 7, 1},
+		{"an empty line", "\n" + string(b), 7, 1},
+		{"a line beyond the limit", string(b[:second]) + strings.Repeat("x", 2*MaxLine) + "\n" + string(b[second:]), 7, 1},
 		{"a line beyond the limit that never ends", string(b[:second]) + strings.Repeat("x", MaxLine+1), 1, 1},
-		{"a type that does not exist", `{"type":"goodbye","uptime_ns":1}` + "\n" + string(b), 6, 1},
-		{"a record without its content", `{"type":"end","uptime_ns":1}` + "\n" + string(b), 6, 1},
+		{"a type that does not exist", `{"type":"goodbye","uptime_ns":1}` + "\n" + string(b), 7, 1},
+		{"a record without its content", `{"type":"end","uptime_ns":1}` + "\n" + string(b), 7, 1},
 		{"another schema", `{"type":"hello","hello":{"schema":"cswatch.guest/v2"}}` + "\n", 0, 1},
 	}
 	for _, c := range cases {
@@ -95,7 +96,7 @@ func TestDamagedLinesAreCountedAndPassedOver(t *testing.T) {
 func TestAReadErrorEndsTheStream(t *testing.T) {
 	broken := errors.New("broken")
 	got, d := decode(io.MultiReader(bytes.NewReader(stream(t, someRecords())), iotest.ErrReader(broken)))
-	if len(got) != 6 || !errors.Is(d.Err(), broken) {
+	if len(got) != 7 || !errors.Is(d.Err(), broken) {
 		t.Errorf("%d records, error %v", len(got), d.Err())
 	}
 }
