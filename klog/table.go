@@ -52,23 +52,16 @@ func newTable() *table {
 // prefixes that a message may or may not carry, longest first where one begins another.
 var prefixes = [...]string{"clocksource: ", "tsc: ", "sched_clock: ", "[Firmware Bug]: ", "x86/hpet: ", "hpet: ", "Hyper-V: ", "timekeeping: ", "kvm-clock: ", "kernel: ", "time: "}
 
-// stripPrefixes removes known prefixes and the blanks behind them.
-func stripPrefixes(s string) string {
-	for again := true; again; {
-		again = false
-		s = strings.TrimLeft(s, " \t")
-		for _, p := range prefixes {
-			if len(s) >= len(p)-1 && s[0] == p[0] && strings.HasPrefix(s, p[:len(p)-1]) {
-				s = strings.TrimLeft(s[len(p)-1:], " \t")
-				again = true
-				if s == "" {
-					return s
-				}
-				break
-			}
+// stripPrefix removes one known prefix and the blanks around it. It reports
+// whether there was one.
+func stripPrefix(s string) (string, bool) {
+	s = strings.TrimLeft(s, " \t")
+	for _, p := range prefixes {
+		if len(s) >= len(p)-1 && s[0] == p[0] && strings.HasPrefix(s, p[:len(p)-1]) {
+			return strings.TrimLeft(s[len(p)-1:], " \t"), true
 		}
 	}
-	return s
+	return s, false
 }
 
 // found is the best row for a text.
@@ -89,10 +82,15 @@ func (t *table) find(text string) found {
 		return best
 	}
 	t.try(&best, s, minBegun)
-	if base := stripPrefixes(s); base != s && base != "" && best.m.outcome != full {
-		t.try(&best, base, 1) // the prefix was there
-	} else if base == "" {
-		best.begins = true
+	// Prefixes go one by one: in "clocksource: tsc: mask: ..." only the first is one.
+	for base, more := stripPrefix(s); more; base, more = stripPrefix(base) {
+		if base == "" {
+			best.begins = true
+			break
+		}
+		if best.m.outcome != full {
+			t.try(&best, base, 1) // the prefix was there
+		}
 	}
 	if best.m.outcome >= cut {
 		return best
