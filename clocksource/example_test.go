@@ -60,3 +60,31 @@ func ExampleRegistry() {
 	// override-refused
 	// <nil> "hpet \n"
 }
+
+// The lines of a verdict tell which frequencies the kernel took both clocks for.
+func ExamplePrintedInterval() {
+	tsc := clocksource.PrintedInterval{
+		Last: 0x864727aa, Now: 0xe756b92c, Mask: clocksource.Mask64, NS: 674289919,
+		Delta: clocksource.DeltaMaxRaw, Arithmetic: clocksource.OverflowSafe,
+	}
+	ranges, err := tsc.Frequencies(clocksource.ScaleKHz)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range ranges {
+		fmt.Println("tsc-early:", r.Lowest, "to", r.Highest, "Hz")
+	}
+	hpet := clocksource.PrintedInterval{Last: 0x341e98e, Now: 0x77a45d3, Mask: clocksource.Mask32, NS: 708025010, Delta: tsc.Delta, Arithmetic: tsc.Arithmetic}
+	rates, err := hpet.Rates("hpet")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range rates {
+		fmt.Println("hpet:", r.Hz, "Hz,", r.Name)
+	}
+	// Output:
+	// tsc-early: 2415000000 to 2415000000 Hz
+	// hpet: 100000000 Hz, emulated HPET of QEMU, period 10 ns
+}

@@ -1,11 +1,12 @@
 package clocksource
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 )
 
-// FrequencySet is which frequencies explain a printed registration line.
+// FrequencySet is which frequencies explain printed numbers.
 type FrequencySet struct {
 	Lowest  Hz     `json:"lowest_hz"`
 	Highest Hz     `json:"highest_hz"`
@@ -43,9 +44,16 @@ func Frequencies(maxCycles Cycles, maxIdle Nanos, mask Mask, scale Scale) (Frequ
 	if !ok {
 		return FrequencySet{}, nil
 	}
-	s := search{cycles: maxCycles, idle: maxIdle, mask: mask, scale: scale}
+	s := search{mask: mask, scale: scale, side: func(c Conversion) int {
+		// Where mult falls with the frequency, max_cycles rises, and where that
+		// is equal max_idle_ns falls.
+		if c.MaxCycles != maxCycles {
+			return cmp.Compare(c.MaxCycles, maxCycles)
+		}
+		return cmp.Compare(maxIdle, c.MaxIdle)
+	}}
 	s.piece(lo, hi)
-	return s.set, nil
+	return s.whole(), nil
 }
 
 // window returns a generous range of frequencies, in units of scale, around
@@ -85,12 +93,14 @@ func regimeOf(freq uint32, scale Scale, mask Mask) regime {
 	return regime{sp, uint32(accuracy(freq, sp)), shift}
 }
 
+// search collects the frequencies whose conversion is the wanted one.
 type search struct {
-	cycles Cycles
-	idle   Nanos
-	mask   Mask
-	scale  Scale
-	set    FrequencySet
+	mask  Mask
+	scale Scale
+	// side is negative for a conversion that the wanted one comes behind, at a
+	// higher frequency, 0 for the wanted one and positive behind it.
+	side   func(Conversion) int
+	ranges []FrequencySet // ascending, none touches the next
 }
 
 func (s *search) at(freq uint32) Conversion {
@@ -101,54 +111,63 @@ func (s *search) at(freq uint32) Conversion {
 	return c
 }
 
+// whole returns one set that spans all ranges.
+func (s *search) whole() FrequencySet {
+	var set FrequencySet
+	for i, r := range s.ranges {
+		if i == 0 {
+			set.Lowest = r.Lowest
+		}
+		set.Highest = r.Highest
+		set.Count += r.Count
+	}
+	return set
+}
+
 // piece adds the matching frequencies of lo to hi, both included.
 func (s *search) piece(lo, hi uint32) {
+	s.uniform(lo, hi, s.bisect)
+}
+
+// uniform calls do for parts of lo to hi, in rising order, in each of which the
+// multiplier only falls while the frequency rises and the shift stays the same.
+func (s *search) uniform(lo, hi uint32, do func(lo, hi uint32)) {
 	if lo > hi {
 		return
 	}
 	first, last := regimeOf(lo, s.scale, s.mask), regimeOf(hi, s.scale, s.mask)
 	if first != last {
 		mid := lo + (hi-lo)/2
-		s.piece(lo, mid)
-		s.piece(mid+1, hi)
+		s.uniform(lo, mid, do)
+		s.uniform(mid+1, hi, do)
 		return
 	}
 	// One more thing changes within a regime: a multiplier that overflows with
 	// 11 % added is halved. It falls as the frequency rises, so the halved
 	// part comes first and ends at one place.
-	s.monotone(lo, hi, func(f uint32) bool { return s.at(f).Shift == first.shift })
-}
-
-func (s *search) monotone(lo, hi uint32, unhalved func(uint32) bool) {
-	border := firstWhere(lo, hi, unhalved)
+	border := firstWhere(lo, hi, func(f uint32) bool { return s.at(f).Shift == first.shift })
 	if border > uint64(lo) {
-		s.bisect(lo, uint32(border-1))
+		do(lo, uint32(border-1))
 	}
 	if border <= uint64(hi) {
-		s.bisect(uint32(border), hi)
+		do(uint32(border), hi)
 	}
 }
 
-// bisect adds the matches of a piece in which mult falls with the frequency:
-// max_cycles rises, and where that is equal max_idle_ns falls.
+// bisect adds the matches of a uniform part.
 func (s *search) bisect(lo, hi uint32) {
-	reached := firstWhere(lo, hi, func(f uint32) bool {
-		c := s.at(f)
-		return c.MaxCycles > s.cycles || c.MaxCycles == s.cycles && c.MaxIdle <= s.idle
-	})
-	passed := firstWhere(lo, hi, func(f uint32) bool {
-		c := s.at(f)
-		return c.MaxCycles > s.cycles || c.MaxCycles == s.cycles && c.MaxIdle < s.idle
-	})
+	reached := firstWhere(lo, hi, func(f uint32) bool { return s.side(s.at(f)) >= 0 })
+	passed := firstWhere(lo, hi, func(f uint32) bool { return s.side(s.at(f)) > 0 })
 	if reached >= passed {
 		return
 	}
-	first, last := Hz(reached)*Hz(s.scale), Hz(passed-1)*Hz(s.scale)
-	if s.set.Count == 0 || first < s.set.Lowest {
-		s.set.Lowest = first
+	r := FrequencySet{Lowest: Hz(reached) * Hz(s.scale), Highest: Hz(passed-1) * Hz(s.scale), Count: passed - reached}
+	if n := len(s.ranges); n > 0 && s.ranges[n-1].Highest+Hz(s.scale) == r.Lowest {
+		s.ranges[n-1].Highest = r.Highest
+		s.ranges[n-1].Count += r.Count
+		return
 	}
-	s.set.Highest = max(s.set.Highest, last)
-	s.set.Count += passed - reached
+	s.ranges = append(s.ranges, r)
 }
 
 // firstWhere returns the first frequency of lo to hi for which a predicate
