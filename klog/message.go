@@ -15,6 +15,9 @@ type message struct {
 	reads reading
 	// detail is set as Event.Detail where the pattern has no free part.
 	detail string
+	// wording names the row among those that say the same in different releases,
+	// by a text of clocksource.Rules. Of rows without one the first is printed.
+	wording string
 
 	compiled pattern
 }

@@ -1,6 +1,9 @@
 package klog
 
-import "github.com/cswatch/cswatch/event"
+import (
+	"github.com/cswatch/cswatch/clocksource"
+	"github.com/cswatch/cswatch/event"
+)
 
 // clocksourceMessages are the lines of the clocksource core and its watchdog.
 func clocksourceMessages() []message {
@@ -64,15 +67,15 @@ func clocksourceMessages() []message {
 		{kind: event.DeltaVerdict, text: "Clocksource {cs} unstable| (delta = {skew} ns)", level: warn, life: "-4.0"},
 
 		// The framework.
-		{kind: event.Registered, prefix: cs, text: "{cs}: mask: |{xmask} max_cycles: {xcycles}, max_idle_ns: {maxidle} ns", level: info, life: "4.2-"},
-		{kind: event.Registered, text: "clocksource {cs}: mask: |{xmask} max_cycles: {xcycles}, max_idle_ns: {maxidle} ns", level: info, life: "4.1"},
-		{kind: event.Switched, prefix: cs, text: "Switched to clocksource {cs}", level: info, life: "3.10-"},
-		{kind: event.Switched, text: "Switching to clocksource {cs}", level: info, life: "-3.9"},
-		{kind: event.Switched, text: "Time: {cs} clocksource has been| installed.", level: info, life: "early 2.6"},
-		{kind: event.OverrideRefused, prefix: cs, text: "Override clocksource {cs} is unstable| and not HRT compatible - cannot switch while in HRT/NOHZ mode", level: warn, life: "4.15-"},
-		{kind: event.OverrideDeferred, prefix: cs, text: "Override clocksource {cs} is not currently| HRT compatible - deferring", level: info, life: "4.15-"},
-		{kind: event.OverrideRefused, prefix: cs, text: "Override clocksource {cs} is not HRT compatible| - cannot switch while in HRT/NOHZ mode", level: warn, life: "4.2-4.14"},
-		{kind: event.OverrideRefused, text: "Override clocksource {cs} is not HRT compatible.| Cannot switch while in HRT/NOHZ mode", level: warn, life: "-4.1"},
+		{kind: event.Registered, prefix: cs, text: "{cs}: mask: |{xmask} max_cycles: {xcycles}, max_idle_ns: {maxidle} ns", level: info, life: "4.2-", wording: string(clocksource.RegisterTextColon)},
+		{kind: event.Registered, text: "clocksource {cs}: mask: |{xmask} max_cycles: {xcycles}, max_idle_ns: {maxidle} ns", level: info, life: "4.1", wording: string(clocksource.RegisterTextBare)},
+		{kind: event.Switched, prefix: cs, text: "Switched to clocksource {cs}", level: info, life: "3.10-", wording: string(clocksource.SwitchSwitched)},
+		{kind: event.Switched, text: "Switching to clocksource {cs}", level: info, life: "-3.9", wording: string(clocksource.SwitchSwitching)},
+		{kind: event.Switched, text: "Time: {cs} clocksource has been| installed.", level: info, life: "early 2.6", wording: string(clocksource.SwitchInstalled)},
+		{kind: event.OverrideRefused, prefix: cs, text: "Override clocksource {cs} is unstable| and not HRT compatible - cannot switch while in HRT/NOHZ mode", level: warn, life: "4.15-", wording: string(clocksource.OverrideTextTwoWay)},
+		{kind: event.OverrideDeferred, prefix: cs, text: "Override clocksource {cs} is not currently| HRT compatible - deferring", level: info, life: "4.15-", wording: string(clocksource.OverrideTextTwoWay)},
+		{kind: event.OverrideRefused, prefix: cs, text: "Override clocksource {cs} is not HRT compatible| - cannot switch while in HRT/NOHZ mode", level: warn, life: "4.2-4.14", wording: string(clocksource.OverrideTextDash)},
+		{kind: event.OverrideRefused, text: "Override clocksource {cs} is not HRT compatible.| Cannot switch while in HRT/NOHZ mode", level: warn, life: "-4.1", wording: string(clocksource.OverrideTextSentence)},
 		{kind: event.NonstopWithHooks, prefix: cs, text: "Nonstop clocksource {cs} should not| supply suspend/resume interfaces", level: warn, life: "4.19-"},
 		{kind: event.SuspendClockFails, prefix: cs, text: "Failed to enable the non-suspend-able| clocksource.", level: warn, life: "4.19-"},
 		{kind: event.InvalidVDSOMode, prefix: "", text: "clocksource {cs} registered with invalid| VDSO mode {_} Disabling VDSO support.", level: warn, life: "5.7-"},

@@ -93,7 +93,7 @@ func (p *Printer) Verification(v *watchdog.Verification) []Line {
 // Event writes one event as a line of the printer's era. It fails where no
 // message of a kernel says this, or where a number that the text needs is unknown.
 func (p *Printer) Event(e *event.Event) (Line, bool) {
-	row, text, ok := print(e)
+	row, text, ok := print(e, "")
 	if !ok {
 		return Line{}, false
 	}
@@ -112,11 +112,12 @@ func (p *Printer) Event(e *event.Event) (Line, bool) {
 	return Line{Level: level, Text: row.prefix + text}, true
 }
 
-// print finds the row for an event and writes its text.
-func print(e *event.Event) (*message, string, bool) {
+// print finds the row for an event and writes its text. A wording chooses among
+// rows that have one, and none takes the first.
+func print(e *event.Event, wording string) (*message, string, bool) {
 	for i := range knownMessages.rows {
 		m := &knownMessages.rows[i]
-		if m.kind != e.Kind || m.reads != fromStart || !m.says(e) {
+		if m.kind != e.Kind || m.reads != fromStart || !m.says(e) || wording != "" && m.wording != wording {
 			continue
 		}
 		if text, ok := m.compiled.print(e); ok {
