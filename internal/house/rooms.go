@@ -41,6 +41,7 @@ func rooms() map[string]Ring {
 		"trace":             Core,
 		"internal/doctor":   Core,
 		"internal/explain":  Core,
+		"internal/reenact":  Core,
 		"internal/campaign": Core,
 		"internal/unpack":   Core,
 

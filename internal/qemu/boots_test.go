@@ -11,6 +11,7 @@ import (
 	"github.com/cswatch/cswatch/event"
 	"github.com/cswatch/cswatch/internal/guest"
 	"github.com/cswatch/cswatch/internal/qemu/qmp"
+	"github.com/cswatch/cswatch/internal/reenact"
 )
 
 // The tests here boot real kernels. Nothing in them depends on how fast this
@@ -142,9 +143,25 @@ func has(events []event.Event, kind event.Kind) bool {
 	return false
 }
 
+// sameWords fails unless our era, fed what the kernel's clocks read, prints what the kernel printed.
+func sameWords(t *testing.T, log string) {
+	t.Helper()
+	again, err := reenact.Log(log)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	for _, d := range again.Differences() {
+		t.Error(d)
+	}
+	t.Logf("era %s prints the same %d lines, %d of the verdict", again.Setup.Profile.Era, again.Compared(), again.Incident)
+	if again.Incident < 5 { // verdict, two clocks, mark, switch
+		t.Errorf("only %d lines of the verdict were compared", again.Incident)
+	}
+}
+
 // A healthy machine keeps its TSC, and the same machine whose kernel is told a
 // TSC frequency that is 5 % too high condemns it for a real skew, whatever the
-// kernel: no luck is needed.
+// kernel: no luck is needed. Our era, fed the same, prints the same lines.
 func TestBootsAndTheWatchdogTellsAWrongClockFromAGoodOne(t *testing.T) {
 	c := realConfig(t)
 	var hz int64
@@ -199,6 +216,7 @@ func TestBootsAndTheWatchdogTellsAWrongClockFromAGoodOne(t *testing.T) {
 			if r.End.Reason != guest.EndEvent || r.End.Event != string(event.TSCUnstable) {
 				t.Errorf("it ended with %+v", r.End)
 			}
+			sameWords(t, r.KernelLog())
 		})
 	}
 }
