@@ -15,6 +15,7 @@ import (
 
 	"github.com/cswatch/cswatch/clocksource"
 	"github.com/cswatch/cswatch/event"
+	"github.com/cswatch/cswatch/internal/doctor"
 	"github.com/cswatch/cswatch/internal/unpack"
 	"github.com/cswatch/cswatch/klog"
 	"github.com/cswatch/cswatch/watchdog"
@@ -275,4 +276,36 @@ func describe(ranges []clocksource.FrequencySet) string {
 		parts = append(parts, fmt.Sprintf("%.3f to %.3f MHz, %d kHz (%.2f ppm)", float64(s.Lowest)/1e6, float64(s.Highest)/1e6, s.Count, float64(s.Width())))
 	}
 	return strings.Join(parts, " or ")
+}
+
+// Numbers that contradict each other are told, and change no verdict.
+func TestALogWhoseNumbersContradictEachOtherSaysSo(t *testing.T) {
+	raw, err := os.ReadFile("testdata/cases/qemu-earlykhz-61-50000.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := string(raw)
+	const altered = "no frequency makes the printed nanoseconds of the counter values of tsc"
+	for _, c := range []struct{ name, old, new, want string }{
+		{"as the kernel printed it", "", "", ""},
+		{"a digit of the reference's nanoseconds", "wd_nsec: 530465200", "wd_nsec: 530475200", "no rate that hpet can have"},
+		{"a digit of the reference's counter", "wd_now: ff09173", "wd_now: ff09273", "no rate that hpet can have"},
+		{"two digits of the TSC's nanoseconds change places", "cs_nsec: 505204522", "cs_nsec: 505240522", altered},
+		{"a digit of the TSC's counter is lost", "cs_last: 152e8a8da", "cs_last: 152e8a8d", altered},
+		{"the lines of a machine with another TSC", "505204522 cs_now: 19ba16f54 cs_last: 152e8a8da", "503646106 cs_now: 74ca94f19b5 cs_last: 74c466e112f", "the lines are of a tsc of 3293.811 MHz, and the log prints 2415.000 MHz"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, err := examine(strings.NewReader(strings.Replace(log, c.old, c.new, 1)), c.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(d.Decisions) != 1 {
+				t.Fatalf("%d decisions", len(d.Decisions))
+			}
+			why := d.Decisions[0].Why
+			if told := strings.Contains(why, "altered"); told != (c.want != "") || !strings.Contains(why, c.want) || d.TSCVerdict != doctor.Bad {
+				t.Errorf("verdict %s, got %q, want %q", d.TSCVerdict, why, c.want)
+			}
+		})
+	}
 }

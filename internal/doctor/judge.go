@@ -68,6 +68,9 @@ func judge(in *event.Incident, f *facts, all []event.Incident) judgement {
 		j.because(Bad, "the check across CPUs found "+orderText(in), "tsc-offset-between-cpus")
 	}
 	j.circumstances(in, f)
+	if wrong := contradiction(in, f); wrong != "" {
+		j.why += "; " + wrong
+	}
 	return j
 }
 

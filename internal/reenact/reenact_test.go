@@ -123,7 +123,7 @@ func TestTheCheckAcrossCPUsIsReenacted(t *testing.T) {
 		{"four CPUs in order", fourCPUs, true},
 		{"one of four ahead, two behind", append(fourCPUs, "to CPUs 1-3.\n", "to CPUs 1-3.\n"+ahead+behind), true},
 		{"behind is told before ahead", append(fourCPUs, "to CPUs 1-3.\n", "to CPUs 1-3.\n"+behind+ahead), false},
-		{"a CPU that was not asked is ahead", append(fourCPUs, asked, strings.Replace(asked, "CPUs 1.", "CPUs 2-3.", 1), "to CPUs 1-3.\n", "to CPUs 2-3.\n"+ahead), false},
+		{"a CPU that was not asked is ahead", append(fourCPUs, "to CPUs 1-3.\n", "to CPUs 2-3.\n"+ahead), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := load(t, "testdata/7.0.txt")
