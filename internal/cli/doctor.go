@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -16,29 +17,41 @@ import (
 type doctorFlags struct {
 	logs, roots, ignore []string
 	expect              string
+	live                time.Duration // 0: the counters are left alone
 	failOn              *choice
 	format              *choice
 	verbose             bool
 }
 
 func newDoctorCommand(env *Env) *cobra.Command {
-	var flags doctorFlags
+	cmd, flags := newDoctorCommandOf(env)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd, env, flags, thisMachine()) }
+	return cmd
+}
+
+// newDoctorCommandOf makes the command without what it runs, and its flags.
+func newDoctorCommandOf(env *Env) (*cobra.Command, *doctorFlags) {
+	flags := &doctorFlags{}
 	cmd := &cobra.Command{
 		Use:     "doctor",
 		GroupID: groupDiagnose,
 		Short:   "Judge this machine, a kernel log, or machines from an archive",
 		Long: "doctor says whether the kernel still trusts its fast clock, whether it was right, what a read of the clock\n" +
 			"costs, and what to do, the least risky first. It judges the running machine; with --log or --root only\n" +
-			"what they name is used. It changes nothing.",
-		Example: "  cswatch doctor\n" +
+			"what they name is used. It changes nothing.\n\n" +
+			"With --live the watchdog of this kernel's era also runs in user space over this machine's counters, as\n" +
+			"cswatch watch does, and lets the CPUs compare theirs: do they agree now, and is reading them slow? A signal\n" +
+			"ends the watch early and not the answer.",
+		Example: "  cswatch doctor\n  sudo cswatch doctor --live 5s\n" +
 			"  journalctl -k -b -o json | cswatch doctor --log -\n" +
 			"  cswatch doctor --log dmesg.txt --format json\n" +
 			"  cswatch doctor --root sosreport-a.tar.xz --root sosreport-b.tar.xz",
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd, env, &flags) },
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&flags.logs, "log", nil, "judge this log instead of the machine; - is standard input; repeat for the logs of one machine, the oldest first")
 	f.StringArrayVar(&flags.roots, "root", nil, "judge this root folder, sosreport or archive of cswatch collect; repeat for a table")
+	f.DurationVar(&flags.live, "live", 0, "watch this machine's counters for so long, such as 5s, and use what they show as evidence, also beside --log or --root")
+	f.Lookup("live").DefValue = ""
 	f.StringArrayVar(&flags.ignore, "ignore", nil, "suppress the finding with this id; it stays visible in JSON")
 	f.StringVar(&flags.expect, "expect", "", "report it if the machine runs on another clocksource than this one")
 	f.BoolVarP(&flags.verbose, "verbose", "v", false, "show all evidence and the arithmetic of each verdict")
@@ -52,7 +65,7 @@ func newDoctorCommand(env *Env) *cobra.Command {
 		{2, "critical (npd: cannot tell)"},
 		{3, "cannot tell, or the command line is wrong"},
 	}})
-	return cmd
+	return cmd, flags
 }
 
 // settle adds what the configuration file says to what the flags leave open.
@@ -71,15 +84,18 @@ func (d *doctorFlags) settle(cmd *cobra.Command, env *Env) error {
 	return nil
 }
 
-func runDoctor(cmd *cobra.Command, env *Env, flags *doctorFlags) error {
+func runDoctor(cmd *cobra.Command, env *Env, flags *doctorFlags, here machineHere) error {
 	if err := flags.settle(cmd, env); err != nil {
+		return err
+	}
+	if err := flags.checkLive(cmd.Flags().Changed("live")); err != nil {
 		return err
 	}
 	if len(flags.roots) > 1 && len(flags.logs) > 0 {
 		return usagef("--log goes with at most one --root: the logs are of one machine")
 	}
 	boundMemory(env)
-	all, problems := flags.examine(cmd.Context(), env)
+	all, problems := flags.examine(cmd.Context(), env, here)
 	for _, problem := range problems {
 		printError(env.Stderr, problem)
 	}
@@ -96,13 +112,16 @@ func runDoctor(cmd *cobra.Command, env *Env, flags *doctorFlags) error {
 }
 
 // examine judges what the flags name. Problems come beside the answers that could be had.
-func (d *doctorFlags) examine(ctx context.Context, env *Env) (all []*doctor.Diagnosis, problems []error) {
+func (d *doctorFlags) examine(ctx context.Context, env *Env, here machineHere) (all []*doctor.Diagnosis, problems []error) {
 	judge := func(ev doctor.Evidence, err error) {
 		if err != nil {
 			problems = append(problems, err)
 			if ev.Snapshot == nil && ev.LogLines == 0 {
 				return // nothing at all was read
 			}
+		}
+		if d.live > 0 {
+			d.watchCounters(ctx, env, here, &ev)
 		}
 		ev.Inputs.Ignore, ev.Inputs.Expect, ev.Inputs.FailOn = d.ignore, d.expect, d.failOn.String()
 		diagnosis := doctor.Examine(ev)
@@ -118,7 +137,7 @@ func (d *doctorFlags) examine(ctx context.Context, env *Env) (all []*doctor.Diag
 	case len(d.logs) > 0:
 		judge(evidence.FromLogs(d.logs, env.Stdin))
 	default:
-		judge(evidence.Machine{}.Gather(ctx))
+		judge(here.gather(ctx))
 	}
 	return all, problems
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -107,9 +106,7 @@ func runWatch(ctx context.Context, env *Env, flags *watchFlags, open openWatch) 
 	for _, note := range era.notes {
 		fmt.Fprintf(env.Stderr, "cswatch: %s\n", note)
 	}
-	if runtime.GOMAXPROCS(0) < 2 {
-		runtime.GOMAXPROCS(2) // under a quota of one CPU two threads still have to meet
-	}
+	atLeastTwoThreads()
 	options := flags.options(env, snapshot, era)
 	file, err := createRecording(flags.record)
 	if err != nil {

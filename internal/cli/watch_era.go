@@ -14,6 +14,7 @@ type chosenEra struct {
 	profile watchdog.Profile
 	release string // "" where the era was named, or the release is not known
 	why     string
+	doubt   string // why it may be another one, "" where it is certain or was named
 	notes   []string
 }
 
@@ -38,13 +39,15 @@ func (f *watchFlags) chooseEra(s *machine.Snapshot) (chosenEra, error) {
 		candidates = found.Candidates
 		if len(candidates) == 0 {
 			candidates = []watchdog.Candidate{{Era: watchdog.E12}}
-			chosen.notes = append(chosen.notes, fmt.Sprintf("the era of this kernel could not be told (%s): the newest, %s, is run; --era names another", found.Why, watchdog.E12))
+			chosen.doubt = fmt.Sprintf("the era of this kernel could not be told (%s): the newest, %s, is run", found.Why, watchdog.E12)
 		}
 		pick = newest(candidates)
 		chosen.why = "of this kernel: " + found.Why
 		if len(candidates) > 1 {
-			chosen.notes = append(chosen.notes, fmt.Sprintf("this kernel may have the watchdog of %s (%s): the newest, %s, is run; --era names another",
-				eraNames(candidates), found.Why, pick.Era))
+			chosen.doubt = fmt.Sprintf("this kernel may have the watchdog of %s (%s): the newest, %s, is run", eraNames(candidates), found.Why, pick.Era)
+		}
+		if chosen.doubt != "" {
+			chosen.notes = append(chosen.notes, chosen.doubt+"; --era names another")
 		}
 	}
 	var ok bool

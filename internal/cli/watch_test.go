@@ -26,13 +26,15 @@ type pretend struct {
 	delay func(tick int) clocksource.Nanos    // of a read-back
 	stop  func(ctx context.Context, tick int) // called before each tick
 	back  clocksource.Cycles                  // by how many cycles CPU 1 is behind
+	busy  bool                                // the thread loses its CPU in each slow read-back
+	lost  int64                               // how often it did
 }
 
 func (p *pretend) Now() clocksource.Nanos   { return p.now }
 func (p *pretend) Slept() clocksource.Nanos { return 0 }
 func (p *pretend) CPUs() ([]int, error)     { return []int{0, 1}, nil }
 func (p *pretend) On(_ int, f func()) error { f(); return nil }
-func (p *pretend) Usage(int) hw.Usage       { return hw.Usage{} }
+func (p *pretend) Usage(int) hw.Usage       { return hw.Usage{Counted: true, Involuntary: p.lost} }
 func (p *pretend) Close() error             { return nil }
 
 func (p *pretend) Sleep(ctx context.Context, until clocksource.Nanos) error {
@@ -65,7 +67,9 @@ func (p *pretend) ReadBack(rb *hw.ReadBack) error {
 		delay = p.delay(p.ticks)
 	}
 	rb.Before, rb.Clock = ref(), clocksource.Hz(2_500_000_000).CyclesIn(p.now)
-	p.now += delay
+	if p.now += delay; p.busy && delay > 50_000 {
+		p.lost++
+	}
 	rb.After, rb.Again = ref(), ref()
 	return nil
 }

@@ -101,7 +101,7 @@ func (x *examination) adviceFor(id string) []string {
 		}
 		return []string{"remove-reference", "check-cross-cpu-sync", "upgrade-kernel"}
 	case "tsc-frequency-wrong":
-		list := []string{"measure-drift", "stay-on-fallback"}
+		list := []string{"measure-drift", "stay-on-fallback", "switch-away"}
 		if x.lastFacts.forcedHz > 0 {
 			list = append(list, "remove-option")
 		}
@@ -110,11 +110,37 @@ func (x *examination) adviceFor(id string) []string {
 		}
 		return append(list, "fix-frequency", "firmware-update")
 	case "tsc-offset-between-cpus":
-		list := []string{"check-cross-cpu-sync", "stay-on-fallback"}
+		list := []string{"check-cross-cpu-sync", "stay-on-fallback", "switch-away"}
 		if guest {
 			return append(list, "ask-host")
 		}
 		return append(list, "power-cycle", "firmware-update")
+	case "counter-offset-between-cpus":
+		if guest {
+			return []string{"ask-host"}
+		}
+		return []string{"firmware-update"}
+	case "skew-now":
+		list := []string{"measure-drift"}
+		if isTSC(x.ev.Live.Counter) {
+			list = append(list, "check-cross-cpu-sync")
+		}
+		if guest {
+			list = append(list, "ask-host")
+		}
+		return list
+	case "slow-read-backs":
+		if !x.slowReadsCost() {
+			return nil
+		}
+		list := []string{"upgrade-kernel"}
+		if x.hasRetries() {
+			list = append(list, "raise-read-retries")
+		}
+		if guest {
+			list = append(list, "ask-host")
+		}
+		return list
 	case "warp-noise":
 		return []string{"check-cross-cpu-sync", "reboot-to-restore", "upgrade-kernel"}
 	case "tsc-went-backwards":
@@ -262,8 +288,27 @@ func (x *examination) harmless(id string) bool {
 		return x.kvmClockFits()
 	case "reboot-to-restore":
 		return x.lastCondemned()
+	case "stay-on-fallback":
+		return !x.badInUse() // there is none to stay on
+	case "switch-away":
+		return x.badInUse() && x.otherClock() != ""
 	}
 	return true
+}
+
+// badInUse reports that the live counters convict the very TSC that keeps the time.
+func (x *examination) badInUse() bool { return x.liveBad && x.ev.Live.inUse() }
+
+// otherClock is the best clocksource that the kernel lists beside the TSC, "" if there is none.
+func (x *examination) otherClock() string {
+	if s := x.ev.Snapshot; s != nil {
+		for _, name := range s.Clocksource.Available {
+			if !isTSC(name) {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // kvmClockFits reports that kvm-clock may be to be had: a KVM guest that does not use it, or one whose hypervisor is not known.
@@ -300,7 +345,7 @@ func (x *examination) upgradeTarget() string {
 	switch {
 	case x.has("hpet-pc10"):
 		return "5.11 or later knows the machines whose HPET stops in package C10"
-	case x.has("reference-read-delay", "small-skew"):
+	case x.has("reference-read-delay", "small-skew", "slow-read-backs"):
 		return "6.12 or later allows 500 to 750 µs for a read-back; from 7.1 on latency alone never condemns"
 	case x.has("late-watchdog", "acpi-pm-wrap", "hpet-wrap"):
 		return "6.8 or later (6.6.15, 6.1.78, 5.10.210) skips a check that came late"

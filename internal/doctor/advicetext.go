@@ -42,6 +42,9 @@ func (x *examination) adviceText(id string) Advice {
 		if s := x.ev.Snapshot; s != nil {
 			a.Command = "echo " + betterSource(s) + " > /sys/devices/system/clocksource/clocksource0/current_clocksource"
 		}
+	case "switch-away":
+		name := x.otherClock()
+		a.Command = "echo " + name + " > /sys/devices/system/clocksource/clocksource0/current_clocksource    # to keep it: clocksource=" + name + " on the kernel command line"
 	case "remove-option":
 		if option := x.suspectOption(); option != "" {
 			detail = "Take " + option + " off the kernel command line and reboot."

@@ -43,6 +43,12 @@ func (o *oneOrMore) UnmarshalJSON(b []byte) error {
 
 // examine is what the command does with the text of a log.
 func examine(in io.Reader, name string) (doctor.Diagnosis, error) {
+	ev, err := read(in, name)
+	return doctor.Examine(ev), err
+}
+
+// read makes evidence of the text of a log.
+func read(in io.Reader, name string) (doctor.Evidence, error) {
 	r := klog.NewReader(in, name)
 	var rec doctor.Recorder
 	for r.Next() {
@@ -50,7 +56,17 @@ func examine(in io.Reader, name string) (doctor.Diagnosis, error) {
 	}
 	ev := doctor.Evidence{Foreign: r.Stats().Foreign, LogLines: r.Stats().Records.Lines}
 	ev.Events, ev.LeftOut = rec.Events()
-	return doctor.Examine(ev), r.Err()
+	return ev, r.Err()
+}
+
+// evidenceOf makes evidence of a log that can be read to its end.
+func evidenceOf(t testing.TB, log string) doctor.Evidence {
+	t.Helper()
+	ev, err := read(strings.NewReader(log), "log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ev
 }
 
 // examineFile judges a log file, compressed or not.

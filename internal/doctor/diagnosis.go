@@ -135,6 +135,7 @@ type Diagnosis struct {
 	Missing          []Missing            `json:"missing"`
 	Kernel           KernelFacts          `json:"kernel"`
 	Cost             *machine.Cost        `json:"cost,omitempty"`
+	Live             *Live                `json:"live_watch,omitempty"` // what --live saw
 	Decisions        []Decision           `json:"decisions"`
 	DecisionsLeftOut int                  `json:"decisions_left_out,omitempty"`
 	Since            string               `json:"since,omitempty"` // when the clock was given up, as the log tells it
@@ -146,12 +147,14 @@ type Diagnosis struct {
 
 // Inputs echoes everything that shaped the document.
 type Inputs struct {
-	Logs   []string `json:"logs"`
-	Root   string   `json:"root,omitempty"`
-	Live   bool     `json:"live"` // the running machine was examined
-	Ignore []string `json:"ignore"`
-	Expect string   `json:"expect,omitempty"`
-	FailOn string   `json:"fail_on"`
+	Logs []string `json:"logs"`
+	Root string   `json:"root,omitempty"`
+	Live bool     `json:"live"` // the running machine was examined
+	// LiveSeconds is for how long this machine's counters were to be watched, 0 for not at all.
+	LiveSeconds float64  `json:"live_seconds,omitempty"`
+	Ignore      []string `json:"ignore"`
+	Expect      string   `json:"expect,omitempty"`
+	FailOn      string   `json:"fail_on"`
 }
 
 // Evidence is what Examine judges.
@@ -165,7 +168,10 @@ type Evidence struct {
 	// could change the answer, so that nothing found is not "ok".
 	Incomplete []machine.Unreadable
 	Cost       *machine.Cost // nil: not measured
-	Inputs     Inputs
+	Live       *Live         // nil: not watched
+	// NoLive is why the counters could not be watched, or not to the end, although that was asked for.
+	NoLive *machine.Unreadable
+	Inputs Inputs
 
 	// qemu is what the arithmetic of the log betrays: a HPET that can only be QEMU's.
 	qemu string

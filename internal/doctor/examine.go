@@ -23,6 +23,7 @@ type examination struct {
 	eras      []watchdog.Candidate
 	trust     Trust
 	arch      string
+	liveBad   bool // the live counters convict the TSC, and no log does
 }
 
 // Examine judges the evidence. It never fails: what cannot be told is said.
@@ -44,6 +45,9 @@ func Examine(ev Evidence) Diagnosis {
 		if s.Clocksource.Current != "" {
 			x.final = s.Clocksource.Current
 		}
+	}
+	x.causesOfLive()
+	if s := ev.Snapshot; s != nil {
 		x.causesOfMachine(s)
 	}
 	x.suppress()
@@ -51,12 +55,15 @@ func Examine(ev Evidence) Diagnosis {
 
 	d := Diagnosis{
 		Schema: Schema, Arch: x.arch, KernelTrustsTSC: x.trust, FinalClock: x.final, TSCVerdict: x.verdict,
-		Findings: x.findings, Kernel: x.kernel, Cost: ev.Cost, LogLines: ev.LogLines, ForeignLines: ev.Foreign, Inputs: ev.Inputs,
+		Findings: x.findings, Kernel: x.kernel, Cost: ev.Cost, Live: ev.Live, LogLines: ev.LogLines, ForeignLines: ev.Foreign, Inputs: ev.Inputs,
 		Missing: []Missing{}, Advice: []Advice{}, Decisions: []Decision{},
 	}
 	if s := ev.Snapshot; s != nil {
 		d.CurrentClock, d.Host, d.Available = s.Clocksource.Current, s.Host, s.Clocksource.Available
 		d.Unreadable = append(d.Unreadable, s.Unreadable...)
+	}
+	if u := ev.NoLive; u != nil {
+		d.Unreadable = append(d.Unreadable, *u)
 	}
 	for _, u := range ev.Incomplete {
 		// A snapshot lists damage of its archive, too, with a remedy of its own.
@@ -272,7 +279,7 @@ func (x *examination) status() Status {
 	if s == StatusOK && len(x.ev.Incomplete) > 0 {
 		return StatusUnknown
 	}
-	if s == StatusOK && len(x.ev.Events) == 0 && (x.ev.Snapshot == nil || x.ev.Snapshot.Clocksource.Current == "") {
+	if s == StatusOK && len(x.ev.Events) == 0 && (x.ev.Snapshot == nil || x.ev.Snapshot.Clocksource.Current == "") && !x.ev.Live.tells() {
 		return StatusUnknown
 	}
 	return s
@@ -349,6 +356,8 @@ func (x *examination) summary(d *Diagnosis) string {
 		return "what could be read accuses no clock, but not everything could be read" + using(clock)
 	case d.Status == StatusUnknown:
 		return "nothing here tells about a clock"
+	case x.verdict == Bad && x.liveBad:
+		return "the TSC is not to be trusted, as measured now (" + main + ")" + using(clock)
 	case x.verdict == Bad:
 		return "the kernel was right: the TSC is not to be trusted (" + x.convicts(main) + ")" + using(clock)
 	case x.verdict == Good && x.trust == TrustNo && x.lastCondemned():
@@ -395,7 +404,7 @@ func (x *examination) summaryOf(id string) string {
 func (x *examination) firstCause() string {
 	for _, f := range x.findings {
 		switch f.ID {
-		case "clock-read-slow", "no-vdso-path", "better-source-available", "unexpected-clock", "clock-unsynchronised":
+		case "clock-read-slow", "no-vdso-path", "better-source-available", "unexpected-clock", "clock-unsynchronised", "live-watch", "slow-read-backs":
 			continue
 		}
 		if !f.Suppressed {
@@ -422,4 +431,9 @@ func using(clock string) string {
 }
 
 // isGuest reports whether the machine is known to be a guest.
-func (x *examination) isGuest() machine.Answer { return x.lastFacts.guest }
+func (x *examination) isGuest() machine.Answer {
+	if l := x.ev.Live; l != nil && x.lastFacts.guest == machine.Unknown {
+		return l.Guest
+	}
+	return x.lastFacts.guest
+}

@@ -9,7 +9,7 @@ func severityOf(id string) Severity {
 		return Critical
 	case "check-skipped", "self-test", "not-a-clocksource-event", "normal-on-hypervisor", "verdict-without-effect", "slow-default-clock",
 		"tsc-not-watched", "watchdog-disabled-by-option", "latency-can-condemn", "evidence-unreadable",
-		"tsc-disabled-by-option", "no-vdso-path":
+		"tsc-disabled-by-option", "no-vdso-path", "live-watch", "slow-read-backs":
 		return Info
 	}
 	return Warning

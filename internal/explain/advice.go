@@ -46,6 +46,8 @@ func advice() []Entry {
 			"No verdict in this boot, and tsc in the list of available clocks.", "Write the name, read it back, then make it permanent with clocksource=tsc.", Reversible, "echo tsc > "+sysfs+"/current_clocksource"),
 		advise("set-clocksource", "Choose the better clocksource that the kernel lists", "The kernel lists the clocks that it accepts in its own order of preference. A faster sound one is not in use, because somebody chose another.",
 			"The current clock is slow to read and the list has a better one.", "Write the name, read it back, and remove the choice of the slow clock from the command line or the start-up scripts.", Reversible, "echo NAME > "+sysfs+"/current_clocksource"),
+		advise("switch-away", "Switch to another clocksource now", "The kernel keeps time with a counter that was just measured and is wrong. Another clock that it lists is slower to read, and right.",
+			"The live counters convict the TSC while it is in use.", "Write the name and read it back. Plan the repair, and put the choice on the command line until then.", Reversible, "echo NAME > "+sysfs+"/current_clocksource"),
 		advise("synchronise-clock", "Let a time daemon discipline the clock", "Without NTP or PTP the system clock drifts by the error of its crystal, some seconds a day.",
 			"The kernel's clock is not marked as disciplined, or needs a correction near the limit.", "Enable one time daemon and watch its frequency correction.", Reversible, "timedatectl set-ntp true; chronyc tracking"),
 		advise("capture-full-log", "Collect the whole kernel log", "A filtered or cut log has lost the lines that decide: the reference line holds no \"tsc\", and the cause stands before the verdict.",
@@ -95,6 +97,7 @@ func missing() []Entry {
 		lacking("reference-name", "Which clock was the reference", "The old one-line verdict does not name it, and a wrap can be tested only for a known clock.", "cat "+sysfs+"/available_clocksource"),
 		lacking("clocksource-sysfs", "The clocksource folder of sysfs", "It names the current clock and those that the kernel accepts. A container often hides it.", "cat "+sysfs+"/current_clocksource "+sysfs+"/available_clocksource    # in a container: mount /sys read-only"),
 		lacking("kernel-log", "The kernel's log", "Only it tells whether and why a clock was condemned.", "sudo dmesg > dmesg.txt; cswatch doctor --log dmesg.txt    # or once: sysctl kernel.dmesg_restrict=0"),
+		lacking("live-counters", "A watch over the live counters", "A log tells of the past. Whether the CPUs' counters agree now, and whether reading them is slow now, only the running machine tells.", "sudo cswatch doctor --live 5s    # on the machine itself, outside of a container"),
 		lacking("host-log", "The log of the host", "Pauses, migrations and overload are seen only there.", "journalctl -k -b --no-pager    # on the host"),
 	}
 }

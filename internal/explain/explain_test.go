@@ -28,18 +28,19 @@ var (
 	liveFindingIDs = []string{
 		"clock-read-slow", "better-source-available", "no-vdso-path", "tsc-not-watched", "watchdog-disabled-by-option",
 		"latency-can-condemn", "clock-unsynchronised", "evidence-unreadable", "tsc-disabled-by-option", "unexpected-clock",
+		"live-watch", "skew-now", "slow-read-backs", "counter-offset-between-cpus",
 	}
 	adviceIDs = []string{
 		"nothing", "upgrade-kernel", "tsc-nowatchdog", "tsc-reliable", "tsc-unstable-parameter", "reboot-to-restore", "power-cycle",
 		"firmware-update", "stay-on-fallback", "check-cross-cpu-sync", "find-the-stall", "fix-hardware-error", "hpet-disable",
 		"remove-reference", "fix-frequency", "ask-host", "use-kvm-clock", "set-clocksource-tsc", "capture-full-log",
 		"raise-read-retries", "remove-option", "stop-the-tool", "limit-c-states", "report-resume-problem", "measure-drift",
-		"clocksource-failover", "fix-device-tree", "set-clocksource", "synchronise-clock",
+		"clocksource-failover", "fix-device-tree", "set-clocksource", "synchronise-clock", "switch-away",
 	}
 	missingIDs = []string{
 		"verdict-line", "reference-line", "watched-line", "warp-line", "switch-line", "cross-cpu-check", "cmdline",
 		"kernel-version", "platform", "cpu-model", "times", "earlier-lines", "second-witness", "tsc-frequency",
-		"reference-frequency", "reference-name", "host-log", "clocksource-sysfs", "kernel-log",
+		"reference-frequency", "reference-name", "host-log", "clocksource-sysfs", "kernel-log", "live-counters",
 	}
 )
 

@@ -25,7 +25,20 @@ type Frequency struct {
 	Doubts []string `json:"doubts,omitempty"`
 }
 
+// Doubt is how far the rate may be from the one that the kernel counts with, where the
+// current clocksource is the counter itself: a claim was only found to be within the tolerance.
+func (f Frequency) Doubt() clocksource.PPM {
+	switch f.From {
+	case measuredRate:
+		return f.Error
+	case tscKHzPath:
+		return 0
+	}
+	return claimTolerance
+}
+
 const (
+	measuredRate    = "measured"
 	calibrationTime = 100 * time.Millisecond
 	calibrationPick = 32  // triples at each end, of which the narrowest counts
 	claimTolerance  = 500 // ppm: a claim farther from the measured rate is not believed. 500 is what NTP can correct.
@@ -137,7 +150,7 @@ func calibrate(ctx context.Context, s frequencySources) (Frequency, error) {
 	doubt := float64(last.after-last.before+first.after-first.before) / 2
 	hz := float64(cycles) * 1e9 / float64(span)
 	return Frequency{
-		Hz: clocksource.Hz(math.Round(hz)), From: "measured",
+		Hz: clocksource.Hz(math.Round(hz)), From: measuredRate,
 		Error: clocksource.PPM(doubt / float64(cycles) * 1e6),
 		Exact: fmt.Sprintf("measured for %d ms against CLOCK_MONOTONIC_RAW, within %.1f ppm", span/clocksource.Millisecond, doubt/float64(cycles)*1e6),
 	}, nil

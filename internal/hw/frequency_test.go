@@ -140,3 +140,11 @@ func TestNarrowestTripleCounts(t *testing.T) {
 		t.Errorf("got %+v, %v; want 3 GHz within 1 ppm", f, err)
 	}
 }
+
+func TestAStatedRateIsInDoubtByWhatTheMeasurementLetPass(t *testing.T) {
+	for from, want := range map[string]clocksource.PPM{tscKHzPath: 0, "measured": 1.5, "CPUID 0x15": claimTolerance, counterFreqName: claimTolerance} {
+		if got := (Frequency{Hz: 1, From: from, Error: 1.5}).Doubt(); got != want {
+			t.Errorf("%s: doubt of %v ppm, want %v", from, got, want)
+		}
+	}
+}

@@ -54,6 +54,9 @@ type Config struct {
 	Record *trace.Writer
 	// NoExchange leaves out the comparison of two CPUs in eras that make none.
 	NoExchange bool
+	// Anew goes on where a kernel would not: a clock that was condemned, or is left alone
+	// for minutes after a skip, is watched from the next tick on as after a boot.
+	Anew bool
 }
 
 // Validate reports everything that is wrong with the configuration, joined.

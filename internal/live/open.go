@@ -41,6 +41,8 @@ type Options struct {
 	Interrupts bool
 	// NoExchange leaves out the comparison of two CPUs in eras that make none.
 	NoExchange bool
+	// Anew goes on where a kernel would not; see [Config].
+	Anew bool
 }
 
 // Reference is what the counter is compared with, and what that is worth.
@@ -55,6 +57,7 @@ type Reference struct {
 	CounterHz   clocksource.Hz    `json:"clocksource_frequency_hz"`
 	CounterFrom string            `json:"clocksource_frequency_source"`
 	Error       clocksource.PPM   `json:"clocksource_frequency_error_ppm"`
+	Doubt       clocksource.PPM   `json:"-"` // how far CounterHz may be from the kernel's idea of it
 	CPUs        trace.CPUSet      `json:"cpus"`
 	Interval    clocksource.Nanos `json:"interval_ns"`
 }
@@ -93,7 +96,9 @@ type Hardware struct {
 type Session struct {
 	*Watch
 	Reference Reference
-	shut      []func() error
+	// Interrupts says that late read-backs are told by interrupts: it was asked for and they can be counted.
+	Interrupts bool
+	shut       []func() error
 }
 
 // Open opens the counters of this machine for a watch. The error is a
@@ -133,7 +138,8 @@ func (s *Session) open(ctx context.Context, o Options, h Hardware) error {
 		return fmt.Errorf("find the rate of %s: %w", h.Counter, err)
 	}
 	s.Reference = describe(choice, f, h.Counter, cpus)
-	c := Config{Profile: o.Profile, Retries: o.Retries, Ticks: o.Ticks, NoExchange: o.NoExchange || len(cpus) < 2}
+	s.Interrupts = o.Interrupts && len(cpus) > 0 && h.World.Usage(cpus[0]).Counted
+	c := Config{Profile: o.Profile, Retries: o.Retries, Ticks: o.Ticks, NoExchange: o.NoExchange || len(cpus) < 2, Anew: o.Anew}
 	c.Header = header(o, choice, f, h.Counter, cpus)
 	if o.Record != nil {
 		if attempts := c.Profile.Attempts(len(cpus), c.Retries); choice.Name == hw.ACPIPM && attempts > c.Header.ReadBacks {
@@ -213,7 +219,7 @@ func choose(found []hw.Availability, o Options) (hw.Choice, error) {
 func describe(c hw.Choice, f hw.Frequency, counter string, cpus []int) Reference {
 	r := Reference{
 		Name: c.Name, Hz: c.Hz, From: c.From, Independent: c.Independent, Reason: c.Reason, Passed: []Passed{},
-		Counter: counter, CounterHz: f.Hz, CounterFrom: f.From, Error: f.Error,
+		Counter: counter, CounterHz: f.Hz, CounterFrom: f.From, Error: f.Error, Doubt: f.Doubt(),
 		CPUs: trace.CPUs(cpus...), Interval: clocksource.Nanos(hw.Pace),
 	}
 	for _, p := range c.Passed {

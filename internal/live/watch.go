@@ -142,7 +142,7 @@ func (w *Watch) Setup() watchdog.Setup { return w.dog.Setup() }
 
 // Run watches until the number of ticks is done, the context ends (which is no
 // error), the function fails, or the era has condemned the clock: a kernel then
-// checks no more. A recording goes on behind that, and Run marks it as complete
+// checks no more, and neither does a watch that is not to begin anew. A recording goes on behind that, and Run marks it as complete
 // unless a read or the recording itself fails. The tick is the function's only until it returns. A watch runs once.
 func (w *Watch) Run(ctx context.Context, each func(*Tick) error) error {
 	if w.ran {
@@ -302,7 +302,9 @@ func (w *Watch) end(each func(*Tick) error, moved bool) error {
 	if err := each(&w.tick); err != nil {
 		return err
 	}
-	if w.recorder == nil && w.state.Clocks[0].Unstable {
+	if w.config.Anew {
+		w.anew()
+	} else if w.recorder == nil && w.state.Clocks[0].Unstable {
 		return errDone
 	}
 	if w.config.Ticks > 0 && w.summary.Ticks >= uint64(w.config.Ticks) {
@@ -316,6 +318,14 @@ func (w *Watch) end(each func(*Tick) error, moved bool) error {
 	}
 	w.turn = w.online.Next(cpu)
 	return nil
+}
+
+// anew forgets a condemnation and a pause: the next tick is the first one after a boot.
+func (w *Watch) anew() {
+	if w.state.Clocks[0].Unstable || w.state.Expiry-w.tick.At > w.interval*3/2 {
+		w.state.Clocks[0] = watchdog.ClockState{} // and not the CPU that comes next in the comparison
+		w.dog.Start(&w.state, w.tick.At, w.online)
+	}
 }
 
 // refresh reads anew which CPUs there are.

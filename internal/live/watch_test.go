@@ -74,6 +74,48 @@ func TestVerdictsFollowTheEra(t *testing.T) {
 	}
 }
 
+func TestAWatchThatBeginsAnewGoesOnWhereAKernelWouldNot(t *testing.T) {
+	cases := []struct {
+		name    string
+		era     watchdog.Era
+		cpus    int
+		arrange func(*script)
+		kinds   string
+	}{
+		{"after slow reads", watchdog.E5, 1, func(s *script) { s.delay = at(2, 4, 130*us, 2*us) }, "initialised condemned-delay initialised agreed agreed"},
+		{"after a skip, without the pause", watchdog.E7, 2, func(s *script) {
+			s.delay, s.gap = at(3, 1, 200*us, 2*us), at(3, 1, 90*us, us)
+		}, "initialised agreed skipped initialised agreed"},
+		{"after each skew", watchdog.E5, 2, func(s *script) { s.rate = func(int) clocksource.Nanos { return 1000 } },
+			"initialised condemned-skew initialised condemned-skew initialised"},
+		{"after CPUs that disagree", watchdog.E12, 2, func(s *script) {
+			s.exchange = func(tick int, e *hw.Exchange) error {
+				if tick == 2 {
+					e.Remote[2] = 7
+				}
+				return nil
+			}
+		}, "initialised condemned-cpus initialised agreed agreed"},
+	}
+	for _, c := range cases {
+		for _, way := range []func(Config, *script) result{run, runStream} {
+			s := newScript(c.cpus)
+			c.arrange(s)
+			config := configOf(s, c.era, 5)
+			config.Anew = true
+			r := way(config, s)
+			if got := strings.Join(r.kinds, " "); r.err != nil || got != c.kinds {
+				t.Errorf("%s: verdicts %s, error %v; want %s", c.name, got, r.err, c.kinds)
+			}
+			for i := 1; i < len(s.starts); i++ {
+				if s.starts[i]-s.starts[i-1] < halfSecond {
+					t.Errorf("%s: tick %d came %d ns after the one before", c.name, i+1, s.starts[i]-s.starts[i-1])
+				}
+			}
+		}
+	}
+}
+
 func TestAfterASkipTheEraPausesForFiveMinutes(t *testing.T) {
 	s := newScript(2)
 	s.delay, s.gap = at(3, 1, 200*us, 2*us), at(3, 1, 90*us, us)

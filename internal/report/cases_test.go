@@ -61,6 +61,38 @@ func healthy() *doctor.Diagnosis {
 	}
 }
 
+// disagreeing is a machine whose CPUs were seen to disagree a moment ago.
+func disagreeing() *doctor.Diagnosis {
+	d := healthy()
+	d.Status, d.TSCVerdict = doctor.StatusCritical, doctor.Bad
+	d.Summary = "the TSC is not to be trusted, as measured now (tsc-offset-between-cpus); tsc is in use"
+	lines := []doctor.Proof{
+		{Source: "live", Text: "era LTS-6.1.192: of this kernel: the version names the upstream release"},
+		{Source: "live", Text: "reference hpet, independent of tsc: a counter of its own in the chipset"},
+		{Source: "live", Text: "read-back delay median 1.98 µs, p99 2.3 µs, max 2.3 µs of 11; late above 100 µs: 0"},
+		{Source: "live", Text: "11 checks: agreed 10, initialised 1; 8 comparisons of CPUs, 8 to the end, 3 backwards"},
+		{Source: "live", Text: "tsc minus hpet: mean 0.12 ppm, from -0.40 to 0.51, largest 255 ns, in 10 comparisons"},
+	}
+	d.Findings = []doctor.Finding{
+		{ID: "tsc-offset-between-cpus", Severity: doctor.Critical, Summary: "the tsc of two CPUs disagree now: time ran backwards in 3 of 8 comparisons, by 1200 cycles at least",
+			Evidence: []doctor.Proof{{Source: "live", Text: "3 of 8 comparisons ran backwards, by 1200 cycles at least between CPU 0 and CPU 3"}}},
+		{ID: "live-watch", Severity: doctor.Info, Summary: "the rules of era LTS-6.1.192 ran over the live counters for 5.0 s: tsc and hpet differ by 0.12 ppm over 10 comparisons; the CPUs disagree in 3 of 8 comparisons; no read-back was late",
+			Evidence: lines},
+	}
+	d.Advice = advices("check-cross-cpu-sync", "firmware-update")
+	d.Live = &doctor.Live{
+		Era: "LTS-6.1.192", Release: "6.1.192", EraWhy: "of this kernel: the version names the upstream release", Retries: 2, Kernel: "6.1.0-57-amd64", Current: "tsc", Guest: machine.No,
+		Counter: "tsc", CounterHz: 2_893_299_000, CounterFrom: "CPUID 0x15", Doubt: 500,
+		Reference: "hpet", Independent: machine.Yes, IndependentWhy: "a counter of its own in the chipset", CPUs: "0-7",
+		Asked: 5, Elapsed: 5_000_012_000, Ended: "duration", Ticks: 11, Checks: 11, Kinds: map[string]uint64{"initialised": 1, "agreed": 10},
+		Delays:    doctor.LiveDelays{Count: 11, Min: 1_800, Median: 1_980, P99: 2_300, Max: 2_300, Limit: 100_000, InterruptsCounted: true},
+		Skew:      doctor.LiveSkew{Compared: 10, Least: -0.4, Greatest: 0.51, Mean: 0.12, Noise: 9.2, Largest: 255},
+		Exchanges: doctor.LiveExchanges{Made: 8, Completed: 8, Backwards: 3, Most: 1200, Between: "CPU 0 and CPU 3"},
+	}
+	d.Inputs.LiveSeconds = 5
+	return d
+}
+
 // fallen is the machine that lost a good TSC because reading the HPET was slow.
 func fallen() *doctor.Diagnosis {
 	const why = "reading took 60.67 µs on each of the attempts; the TSC was not found wrong, it was not measured"
@@ -240,6 +272,7 @@ func hostile() *doctor.Diagnosis {
 		Kernel: doctor.KernelFacts{Release: evil, EraCandidates: []string{evil}, Why: evil, TSCWatched: "perhaps", TSCWatchedWhy: evil,
 			LatencyCanCondemn: machine.Yes, LatencyWhy: evil},
 		Cost: &machine.Cost{ReadNS: -1, SyscallNS: 1e300, Path: evil, Clocksource: evil},
+		Live: &doctor.Live{Era: evil, EraWhy: evil, Counter: evil, Reference: evil, IndependentWhy: evil, CPUs: evil, Elapsed: -1, Kinds: map[string]uint64{evil: 1}},
 		Decisions: []doctor.Decision{{Kind: event.IncidentKind(evil), Clock: evil, Reference: evil, Source: evil, Line: 3,
 			Time: event.Time{Wall: evil, Doubt: evil}, Verdict: doctor.Verdict(evil), Why: evil}},
 		Since: evil, LogLines: 1, ForeignLines: 1 << 40,
@@ -252,6 +285,6 @@ func hostile() *doctor.Diagnosis {
 func cases() map[string]*doctor.Diagnosis {
 	return map[string]*doctor.Diagnosis{
 		"healthy": healthy(), "fallen": fallen(), "convicted": convicted(), "guest": guest(),
-		"container": container(), "arm": arm(), "hostile": hostile(),
+		"container": container(), "arm": arm(), "hostile": hostile(), "disagreeing": disagreeing(),
 	}
 }

@@ -60,9 +60,12 @@ func (p *page) examined(d *doctor.Diagnosis) string {
 	text := strings.Join(parts, ", ")
 	switch {
 	case d.LogLines > 0:
-		return text + "; " + plural(d.LogLines, "log line", "log lines")
+		text += "; " + plural(d.LogLines, "log line", "log lines")
 	case len(d.Inputs.Logs) == 0:
-		return text + "; no kernel log"
+		text += "; no kernel log"
+	}
+	if d.Live != nil {
+		text += "; this machine's counters, live for " + elapsed(d.Live.Elapsed)
 	}
 	return text
 }
