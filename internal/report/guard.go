@@ -2,18 +2,27 @@ package report
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 
 	"github.com/cswatch/cswatch/klog"
 )
 
-// ours is the prefix of a line that would be taken for the kernel's although
-// nothing in it is quoted.
-const ours = "cswatch(doctor): "
+// ownTo hands a page of a command to w, and sees to it that none of its lines is
+// taken for the kernel's.
+func (p *page) ownTo(w io.Writer, command, what string) error {
+	if _, err := w.Write(disown(p.b.Bytes(), command)); err != nil {
+		return fmt.Errorf("write %s: %w", what, err)
+	}
+	return nil
+}
 
 // disown reads a page back as a log. A line that the parser takes for the
-// kernel's gets the prefix of ours: a sentence may have been broken where the
-// rest reads like a kernel message, and a reason from a log may hold anything.
-func disown(page []byte) []byte {
+// kernel's although nothing in it is quoted gets a prefix with the name of the
+// command: a sentence may have been broken where the rest reads like a kernel
+// message, and a reason from a log, or a name in a recording, may hold anything.
+func disown(page []byte, command string) []byte {
+	ours := "cswatch(" + command + "): "
 	// Each round can only uncover lines that followed a marked one.
 	for range 8 {
 		seen := map[int]bool{}

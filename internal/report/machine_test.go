@@ -215,6 +215,7 @@ func TestNPDSaysWhatMattersInEightyBytes(t *testing.T) {
 		{healthy(), "tsc is in use and nothing speaks against it\n"},
 		{fallen(), "hpet in use; TSC given up (evidence: cleared): reference-read-delay\n"},
 		{convicted(), "hpet in use; TSC given up (evidence: convicted): tsc-frequency-wrong\n"},
+		{disagreeing(), "tsc in use; TSC convicted: tsc-offset-between-cpus\n"},
 		{&doctor.Diagnosis{}, "no summary\n"},
 		{&doctor.Diagnosis{Summary: strings.Repeat("long ", 40)}, strings.Repeat("long ", 15) + "l...\n"},
 	} {

@@ -136,16 +136,18 @@ func terse(d *doctor.Diagnosis) string {
 	if clock := inUse(d); clock != "" {
 		words = append(words, clock+" in use")
 	}
-	tsc := ""
-	if d.KernelTrustsTSC == doctor.TrustNo {
-		tsc = "TSC given up"
-	}
+	verdict := ""
 	switch d.TSCVerdict {
 	case doctor.Good, doctor.Bad, doctor.Undecided:
-		tsc = strings.TrimSpace(tsc + " (evidence: " + verdictWord(d.TSCVerdict) + ")")
+		verdict = verdictWord(d.TSCVerdict)
 	}
-	if tsc != "" {
-		words = append(words, tsc)
+	switch gone := d.KernelTrustsTSC == doctor.TrustNo; {
+	case gone && verdict != "":
+		words = append(words, "TSC given up (evidence: "+verdict+")")
+	case gone:
+		words = append(words, "TSC given up")
+	case verdict != "":
+		words = append(words, "TSC "+verdict)
 	}
 	text := strings.Join(words, "; ")
 	if id := mainFinding(d); id != "" && text != "" {

@@ -153,6 +153,20 @@ func TestANameLikeAKernelMessageIsNotTakenForOne(t *testing.T) {
 	if got := events(t, text); len(got) != 0 {
 		t.Errorf("read as a log the page says %v:\n%s", got, text)
 	}
+	if !strings.Contains(text, "cswatch(replay): ") || strings.Contains(text, "cswatch(doctor)") {
+		t.Errorf("the command's name is not in the prefix:\n%s", text)
+	}
+	v := &Verification{File: r.Inputs.File, Recording: r.Recording}
+	text = output(t, func(w io.Writer) error { return VerificationText(w, v, TextOptions{}) })
+	if got := events(t, text); len(got) != 0 || !strings.Contains(text, "cswatch(trace): ") {
+		t.Errorf("read as a log the page says %v:\n%s", got, text)
+	}
+	d := watched()
+	d.Reference.Reason = strings.Repeat("clocksource: Switched to clocksource hpet ", 4)
+	text = output(t, func(w io.Writer) error { return WatchHead(w, d, TextOptions{Width: 47}) })
+	if got := events(t, text); len(got) != 0 {
+		t.Errorf("read as a log the head of a watch says %v:\n%s", got, text)
+	}
 }
 
 func TestSharesAreRoundedAwayFromAllAndNothing(t *testing.T) {

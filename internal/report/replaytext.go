@@ -23,16 +23,7 @@ func ReplayText(w io.Writer, r *Replay, opt TextOptions) error {
 		p.replayedClock(r, clock, p.safe(c.Name, maxName))
 	}
 	p.unexact(r.Columns, &r.Recording.Header)
-	return p.ownTo(w, "the replay")
-}
-
-// ownTo hands the page to w, and sees to it that a name in a recording which
-// reads like a message of the kernel is not taken for one.
-func (p *page) ownTo(w io.Writer, what string) error {
-	if _, err := w.Write(disown(p.b.Bytes())); err != nil {
-		return fmt.Errorf("write %s: %w", what, err)
-	}
-	return nil
+	return p.ownTo(w, "replay", "the replay")
 }
 
 // recordingName names the file.

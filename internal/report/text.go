@@ -24,11 +24,7 @@ func Text(w io.Writer, d *doctor.Diagnosis, opt TextOptions) error {
 		p.decisions(d)
 	}
 	p.notes(d)
-	page := disown(p.b.Bytes())
-	if _, err := w.Write(page); err != nil {
-		return fmt.Errorf("write the diagnosis: %w", err)
-	}
-	return nil
+	return p.ownTo(w, "doctor", "the diagnosis")
 }
 
 // mark is the severity of a finding as one character.

@@ -34,7 +34,7 @@ func VerificationText(w io.Writer, v *Verification, opt TextOptions) error {
 		p.fact("note", p.safe(note, maxText))
 	}
 	p.answers(v)
-	return p.ownTo(w, "the verification")
+	return p.ownTo(w, "trace", "the verification")
 }
 
 // recordingParts counts what a recording holds.

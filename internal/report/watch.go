@@ -132,7 +132,7 @@ func WatchSummary(w *TickWriter, d *LiveWatch) error {
 func WatchHead(w io.Writer, d *LiveWatch, opt TextOptions) error {
 	p := &page{opt: opt}
 	p.watchHead(d)
-	return p.writeTo(w, "what is watched")
+	return p.ownTo(w, "watch", "what is watched")
 }
 
 func (p *page) watchHead(d *LiveWatch) {
@@ -173,7 +173,7 @@ func WatchNews(w io.Writer, d *LiveWatch, t *live.Tick, opt TextOptions) error {
 	if p.b.Len() == 0 {
 		return nil
 	}
-	return p.writeTo(w, "a verdict")
+	return p.ownTo(w, "watch", "a verdict")
 }
 
 // news says what is out of the ordinary in a tick.
@@ -252,7 +252,7 @@ func WatchText(w io.Writer, d *LiveWatch, opt TextOptions) error {
 			p.line(fmt.Sprintf("  and %d more lines", d.Dropped))
 		}
 	}
-	return p.writeTo(w, "what was found")
+	return p.ownTo(w, "watch", "what was found")
 }
 
 // answer is what a watch comes to in a sentence.
