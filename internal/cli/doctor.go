@@ -50,8 +50,7 @@ func newDoctorCommandOf(env *Env) (*cobra.Command, *doctorFlags) {
 	f := cmd.Flags()
 	f.StringArrayVar(&flags.logs, "log", nil, "judge this log instead of the machine; - is standard input; repeat for the logs of one machine, the oldest first")
 	f.StringArrayVar(&flags.roots, "root", nil, "judge this root folder, sosreport or archive of cswatch collect; repeat for a table")
-	f.DurationVar(&flags.live, "live", 0, "watch this machine's counters for so long, such as 5s, and use what they show as evidence, also beside --log or --root")
-	f.Lookup("live").DefValue = ""
+	f.DurationVar(&flags.live, "live", 0, "watch this machine's counters for so long, such as 5s, and judge what they show, too, also with --log or --root")
 	f.StringArrayVar(&flags.ignore, "ignore", nil, "suppress the finding with this id; it stays visible in JSON")
 	f.StringVar(&flags.expect, "expect", "", "report it if the machine runs on another clocksource than this one")
 	f.BoolVarP(&flags.verbose, "verbose", "v", false, "show all evidence and the arithmetic of each verdict")

@@ -52,10 +52,9 @@ func newWatchCommand(env *Env) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&flags.era, "era", "", "era or kernel release, such as E5 or 5.15 (default that of the running kernel)")
 	f.IntVar(&flags.retries, "retries", -1, "clocksource.max_cswd_read_retries, for eras that have it (default that of the era)")
-	f.Lookup("retries").DefValue = "" // it is no number
+	f.Lookup("retries").DefValue = "0" // which is not shown: the default is no number
 	f.StringVar(&flags.reference, "reference", live.Auto, "what to compare with: auto, hpet, acpi_pm, ptp0, monotonic_raw or another POSIX clock")
 	f.DurationVar(&flags.duration, "duration", 0, "how long to watch, such as 30s or 8h (default until it is stopped)")
-	f.Lookup("duration").DefValue = ""
 	f.StringVar(&flags.record, "record", "", "write a recording for cswatch replay to this new `file`")
 	f.BoolVar(&flags.interrupts, "interrupts", false, "count interrupts around each read-back, to tell late ones by them; costs more time than all else")
 	registerCompletion(cmd, "era", cobra.FixedCompletions(eraWords(), cobra.ShellCompDirectiveNoFileComp))

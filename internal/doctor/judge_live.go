@@ -161,10 +161,21 @@ func (x *examination) liveSummary(l *Live) string {
 	if l.Ended != "duration" {
 		text += "; it was stopped before its end"
 	}
-	if s := x.ev.Snapshot; s != nil && l.Kernel != "" && s.Kernel.Release != "" && s.Kernel.Release != l.Kernel {
-		text += "; this machine runs " + l.Kernel + ", and the other evidence is of " + s.Kernel.Release
+	if other := x.unameRelease(); l.Kernel != "" && other != "" && other != l.Kernel {
+		text += "; this machine runs " + l.Kernel + ", and the other evidence is of " + other
 	}
 	return text
+}
+
+// unameRelease is what uname -r says on the machine of the snapshot or the log, "" if neither tells.
+func (x *examination) unameRelease() string {
+	if s := x.ev.Snapshot; s != nil && s.Kernel.Release != "" {
+		return s.Kernel.Release
+	}
+	if words := strings.Fields(x.lastFacts.version); len(words) > 2 && words[0] == "Linux" && words[1] == "version" {
+		return words[2]
+	}
+	return ""
 }
 
 // rateText tells of the comparison with the reference.
@@ -237,7 +248,7 @@ func liveProofs(l *Live) []Proof {
 		delayText(l),
 		fmt.Sprintf("%s: %s; %s of CPUs, %d to the end, %d backwards", count(l.Checks, "check"), strings.Join(kinds, ", "), count(e.Made, "comparison"), e.Completed, e.Backwards),
 	}
-	if l.Skew.Compared > 0 {
+	if l.Skew.Compared > 0 && l.Independent != machine.No {
 		lines = append(lines, skewText(l))
 	}
 	var proofs []Proof

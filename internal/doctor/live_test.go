@@ -195,6 +195,22 @@ func TestALiveWatchTakesNothingBackThatALogProves(t *testing.T) {
 	}
 }
 
+func TestALiveWatchOfAnotherKernelThanTheLogsSaysSo(t *testing.T) {
+	for log, want := range map[string]bool{
+		"[    0.000000] Linux version 5.15.0-rc1+ (build@example) (gcc 11.2.0) #1 SMP\n": true,
+		"[    0.000000] Linux version 5.15.0 (build@example) (gcc 11.2.0) #1 SMP\n":      false,
+		"[    1.640000] clocksource: Switched to clocksource tsc\n":                      false,
+	} {
+		ev := evidenceOf(t, log)
+		ev.Live = liveRun()
+		for _, f := range doctor.Examine(ev).Findings {
+			if got := strings.Contains(f.Summary, "this machine runs 5.15.0, and the other evidence is of 5.15.0-rc1+"); f.ID == "live-watch" && got != want {
+				t.Errorf("%s: it says %q", log, f.Summary)
+			}
+		}
+	}
+}
+
 func TestLiveCountersThatCannotBeReadAreMissingEvidence(t *testing.T) {
 	d := doctor.Examine(doctor.Evidence{Snapshot: watchedTSC(), NoLive: &machine.Unreadable{What: "live counters", Reason: "permission denied", HowTo: "run as root"}})
 	if d.Status != doctor.StatusOK || !slices.Contains(findingIDs(d), "evidence-unreadable") || !slices.Contains(missingIDs(d), "live-counters") {
