@@ -1,7 +1,8 @@
 // Package doctor turns evidence into findings and findings into advice.
 //
 // Evidence is what a machine says of itself (package machine), what its kernel
-// log says (package event) and what was measured. [Examine] answers: does the
+// log says (package event) and what was measured: the price of a clock read, and
+// what a watchdog over the live counters saw ([Live]). [Examine] answers: does the
 // kernel still trust the TSC, was the kernel right, what does that cost, what is
 // the cure, and what is missing to decide. The rules work on the arithmetic of
 // the logged values (wrap periods, parts per million, backward reads), not on

@@ -178,6 +178,8 @@ func TestALiveWatchTakesNothingBackThatALogProves(t *testing.T) {
 	}{
 		{"convicted by the log, healthy now", warp, func(*doctor.Live) {}, doctor.Bad, "the kernel was right"},
 		{"convicted by both", warp, apart, doctor.Bad, "the kernel was right"},
+		{"convicted by the log, and a skew now that leaves open what is wrong", warp, func(l *doctor.Live) { skewed(l, 1000); l.Independent = machine.Unknown },
+			doctor.Bad, "the kernel was right"},
 		{"cleared by the log, healthy now", slowRead, func(*doctor.Live) {}, doctor.Good, "the evidence clears"},
 		{"cleared by the log, and the CPUs disagree now", slowRead, apart, doctor.Bad, "not to be trusted, as measured now (tsc-offset-between-cpus)"},
 		{"undecided in the log, healthy now", "Clocksource tsc unstable\n", func(*doctor.Live) {}, doctor.Undecided, "does not decide"},

@@ -22,6 +22,9 @@
 // are not caught up in a burst, and a recording keeps at most
 // [hw.DefaultReadBacks] read-backs of HPET or ACPI PM timer a tick and CPU.
 //
+// A watch ends when its era condemns the counter, as a kernel's does, and rests where the era
+// does. With Anew it goes on at the next tick, so that one late read-back does not end a short watch.
+//
 // The package reads no kernel log, changes no clocksource, prints nothing, and
 // does not know whether the kernel's own watchdog agrees with it.
 package live
