@@ -41,6 +41,7 @@ func rooms() map[string]Ring {
 		"trace":             Core,
 		"internal/doctor":   Core,
 		"internal/explain":  Core,
+		"internal/fidelity": Core,
 		"internal/reenact":  Core,
 		"internal/campaign": Core,
 		"internal/unpack":   Core,
@@ -64,9 +65,10 @@ func rooms() map[string]Ring {
 		"cmd/cswatch":       Surface,
 		"cmd/cswatch-guest": Surface,
 
-		"internal/house":         Tooling,
-		"internal/docs":          Tooling,
-		"internal/house/testsum": Tooling,
+		"internal/fidelity/boots": Tooling,
+		"internal/house":          Tooling,
+		"internal/docs":           Tooling,
+		"internal/house/testsum":  Tooling,
 	}
 }
 

@@ -1,0 +1,83 @@
+package fidelity
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cswatch/cswatch/clocksource"
+)
+
+// Read is one read of the HPET's counter.
+type Read struct {
+	At    time.Duration // by a clock outside, to tell how often the counter wrapped between two reads
+	CPU   int
+	Value uint32
+}
+
+// apart is what separates two checks on one CPU. Attempts of one check follow
+// each other within milliseconds even where something holds the processor,
+// checks after half a second.
+const apart = 200 * time.Millisecond
+
+// Frame gathers reads, in order, into checks. A check begins on another CPU, for
+// the watchdog moves on with each, or where reads are far apart.
+func Frame(reads []Read, hpet clocksource.Hz) []Check {
+	var checks []Check
+	var now uint64
+	for i, r := range reads {
+		if i == 0 {
+			now = uint64(r.Value)
+			checks = append(checks, Check{At: r.At, Begin: now, CPU: r.CPU})
+			continue
+		}
+		last := reads[i-1]
+		gap := unwrap(r.Value-last.Value, r.At-last.At, hpet)
+		now += gap
+		if r.CPU != last.CPU || duration(gap, hpet) > apart {
+			checks = append(checks, Check{At: r.At, Begin: now, CPU: r.CPU})
+			continue
+		}
+		c := &checks[len(checks)-1]
+		c.Gaps = append(c.Gaps, gap)
+	}
+	return checks
+}
+
+// EndAt ends the boot with the check that condemned the TSC: the last one that
+// had begun at the given time outside, after so many attempts. What the kernel
+// reads from the HPET afterwards is for keeping time.
+func (b *Boot) EndAt(at time.Duration, attempts int) error {
+	p, err := profileOf(b)
+	if err != nil {
+		return err
+	}
+	for len(b.Checks) > 0 && b.Checks[len(b.Checks)-1].At > at {
+		b.Checks = b.Checks[:len(b.Checks)-1]
+	}
+	if len(b.Checks) == 0 {
+		return fmt.Errorf("end the boot of %s: the verdict stands before the first check", b.Release)
+	}
+	c := &b.Checks[len(b.Checks)-1]
+	if gaps := attempts*perAttempt(p.Read) - 1; gaps >= 0 && gaps < len(c.Gaps) {
+		c.Gaps = c.Gaps[:gaps]
+	}
+	return nil
+}
+
+// unwrap returns the ticks between two reads, given the difference of the 32-bit
+// values and roughly how long it took.
+func unwrap(difference uint32, took time.Duration, hpet clocksource.Hz) uint64 {
+	const turn = 1 << 32
+	about := uint64(max(took, 0)/time.Microsecond) * uint64(hpet) / 1_000_000
+	ticks := uint64(difference)
+	if about > ticks {
+		ticks += (about - ticks + turn/2) / turn * turn
+	}
+	return ticks
+}
+
+// duration is how long ticks of the HPET take, good for hours.
+func duration(ticks uint64, hpet clocksource.Hz) time.Duration {
+	seconds, rest := ticks/uint64(hpet), ticks%uint64(hpet)
+	return time.Duration(seconds)*time.Second + time.Duration(rest*uint64(time.Second)/uint64(hpet))
+}
