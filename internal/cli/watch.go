@@ -119,11 +119,31 @@ func runWatch(ctx context.Context, env *Env, flags *watchFlags, open openWatch) 
 	if err != nil {
 		return errors.Join(err, file.discard())
 	}
+	if note := insteadNote(flags.reference, &session.Reference); note != "" {
+		fmt.Fprintf(env.Stderr, "cswatch: %s\n", note)
+	}
 	err = errors.Join(watch(ctx, env, flags, session, era), session.Close())
 	if closed := file.close(); closed != nil {
 		return closed // graver than a verdict
 	}
 	return err
+}
+
+// insteadNote says what is compared where the reference that was named cannot be read; "" where it can.
+func insteadNote(named string, r *live.Reference) string {
+	if named == live.Auto || named == "" || named == r.Name || len(r.Passed) == 0 {
+		return ""
+	}
+	p := r.Passed[0]
+	missing := hw.NotHere{What: p.Name, Reason: p.Reason, Remedy: p.Remedy}
+	note := fmt.Sprintf("%v; %s is compared with %s instead", &missing, r.Counter, r.Name)
+	if r.Independent == machine.No {
+		note += ", which is computed from it and cannot convict it"
+	}
+	if r.CPUs.Count() > 1 {
+		return note + ", and the CPUs with each other"
+	}
+	return note
 }
 
 // watch runs a session and shows it.
@@ -268,7 +288,7 @@ func printLines(w io.Writer, lines []klog.Line) {
 // options says what to open.
 func (f *watchFlags) options(env *Env, s *machine.Snapshot, era chosenEra) live.Options {
 	return live.Options{
-		Profile: era.profile, Retries: f.retries, Reference: f.reference,
+		Profile: era.profile, Retries: f.retries, Reference: f.reference, Instead: f.record == "",
 		RecordedBy: clip("cswatch " + versionOf(env).Version), Machine: clip(s.CPU.Model), Kernel: clip(s.Kernel.Release + " " + s.Kernel.Version),
 		Surroundings: hw.Surroundings{Clocksource: s.Clocksource.Current, Guest: s.Hypervisor.Guest},
 		Known:        s.CPU.Has("tsc_known_freq") == machine.Yes,

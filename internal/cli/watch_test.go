@@ -82,6 +82,7 @@ func (p *pretend) open(ctx context.Context, o live.Options) (*live.Session, erro
 			return []hw.Availability{
 				{Counter: hw.Counter{Name: "tsc", Mask: clocksource.Mask64}, Can: machine.Yes, Needs: "nothing"},
 				{Counter: p.Reference(), Can: machine.Yes, Needs: "nothing"},
+				{Counter: hw.Counter{Name: hw.ACPIPM, Hz: hw.PMTimerHz, Mask: clocksource.Mask24}, Can: machine.No, Why: "no port is named", Remedy: "ask the firmware"},
 			}
 		},
 		Frequency: func(context.Context) (hw.Frequency, error) {
@@ -230,6 +231,28 @@ func TestCPUsThatDisagreeEndWithCode3InEveryEra(t *testing.T) {
 		if code != ExitCondemned || !strings.Contains(out, "BAD: the tsc of two CPUs disagree") {
 			t.Errorf("%s: code %d\n%s%s", era, code, out, errs)
 		}
+	}
+}
+
+func TestANamedReferenceThatIsMissingIsNamedAndTheRestIsChecked(t *testing.T) {
+	p := &pretend{}
+	stopAfter(t, p, 4)
+	code, out, errs := watchRun(t, p, false, "--era", "E12", "--reference", "acpi_pm")
+	const note = "cswatch: acpi_pm cannot be used here: no port is named; ask the firmware; tsc is compared with hpet instead, and the CPUs with each other\n"
+	if code != ExitOK || errs != note {
+		t.Errorf("code %d, said %q, want %q", code, errs, note)
+	}
+	for _, want := range []string{`"inputs":{"era":"E12","reference":"acpi_pm"`, `"passed_over":[{"name":"acpi_pm","reason":"no port is named","remedy":"ask the firmware"}]`, `"exchange":{`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output lacks %s\n%s", want, out)
+		}
+	}
+
+	// A recording of something else would be of no use.
+	name := filepath.Join(t.TempDir(), "night.trace")
+	code, _, errs = watchRun(t, &pretend{}, false, "--era", "E12", "--reference", "acpi_pm", "--record", name)
+	if _, err := os.Stat(name); code != ExitFailed || !strings.Contains(errs, "acpi_pm cannot be used here: no port is named; ask the firmware\n") || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a recording: code %d, %s, the file: %v", code, errs, err)
 	}
 }
 

@@ -25,7 +25,9 @@ type Options struct {
 	Profile   watchdog.Profile
 	Retries   int    // max_cswd_read_retries, which counts in eras that have it; negative: the era's default
 	Reference string // a counter of package hw; "" is Auto
-	Ticks     int    // 0: until the context ends
+	// Instead takes the best other reference where the one that is named is known and cannot be read.
+	Instead bool
+	Ticks   int // 0: until the context ends
 	// Record is where a recording goes, in the binary form; nil for none. Each tick is one Write.
 	Record     io.Writer
 	RecordedBy string // program and version
@@ -207,13 +209,28 @@ func choose(found []hw.Availability, o Options) (hw.Choice, error) {
 			return hw.Choice{}, &hw.NotHere{What: a.Name, Reason: "it ticks in seconds, which is too slow for read-backs"}
 		}
 		if err := a.Err(); err != nil {
-			return hw.Choice{}, err
+			return instead(found, o, a, err)
 		}
 		around := o.Surroundings
 		around.PTPName = a.Title
 		return hw.Choice{Availability: a, Independence: hw.Independent(a.Name, around)}, nil
 	}
 	return hw.Choice{}, &hw.NotHere{What: o.Reference, Reason: "there is no such counter on this machine; it has " + strings.Join(names, ", ")}
+}
+
+// instead chooses for a named reference that cannot be read, if that is wanted. The named one goes
+// first among those that were passed over.
+func instead(found []hw.Availability, o Options, named hw.Availability, missing error) (hw.Choice, error) {
+	if !o.Instead {
+		return hw.Choice{}, missing
+	}
+	c, err := hw.Choose(found, o.Surroundings)
+	if err != nil {
+		return c, missing // it says more than that there is nothing else either
+	}
+	c.Passed = slices.DeleteFunc(c.Passed, func(a hw.Availability) bool { return a.Name == named.Name })
+	c.Passed = append([]hw.Availability{named}, c.Passed...)
+	return c, nil
 }
 
 func describe(c hw.Choice, f hw.Frequency, counter string, cpus []int) Reference {
@@ -228,6 +245,17 @@ func describe(c hw.Choice, f hw.Frequency, counter string, cpus []int) Reference
 	return r
 }
 
+// roughAbove is the doubt about a measured rate above which it is not trusted:
+// a fifth of what 7.1 and later let a clock deviate whose rate they trust.
+const roughAbove clocksource.PPM = 100
+
+// rough reports a rate that is known too roughly for the narrow limit of 7.1 and
+// later: one that was measured badly, or by a clock that itself runs at the kernel's
+// first estimate (tsc-early). Those kernels do not take tsc-early for calibrated either.
+func rough(f hw.Frequency, current string) bool {
+	return f.Error > roughAbove || f.Error > 0 && current == "tsc-early"
+}
+
 // header describes the clocks as a kernel registers them.
 func header(o Options, c hw.Choice, f hw.Frequency, counter string, cpus []int) trace.Header {
 	online := trace.CPUs(cpus...)
@@ -239,7 +267,7 @@ func header(o Options, c hw.Choice, f hw.Frequency, counter string, cpus []int) 
 		},
 		Watched: []trace.Clock{{
 			Name: counter, Mask: maskOf(counter), Frequency: uint32((f.Hz + 500) / 1000), Scale: clocksource.ScaleKHz,
-			Continuous: true, HRES: true, Calibrated: !o.Known, VerifyPerCPU: counter == "tsc",
+			Continuous: true, HRES: true, Calibrated: !o.Known && !rough(f, o.Surroundings.Clocksource), VerifyPerCPU: counter == "tsc",
 		}},
 		Pattern: watchdog.ReadFour, ReadBacks: trace.DefaultReadBacks,
 		HZ: 250, Interval: clocksource.Nanos(hw.Pace), Online: online, BootCPU: online.First(),

@@ -144,6 +144,71 @@ func TestOpenChoosesTheReferenceAndSaysWhatItIsWorth(t *testing.T) {
 	}
 }
 
+func TestOpenTakesAnotherReferenceWhereItMay(t *testing.T) {
+	here := map[string]machine.Answer{"tsc": machine.Yes, hw.MonotonicRaw: machine.Yes}
+	cases := []struct {
+		name, ask string
+		can       map[string]machine.Answer
+		passed    []string
+		err       string
+	}{
+		{"the one that was named is the first of those passed over", hw.ACPIPM, here, []string{hw.ACPIPM, hw.HPET, "ptp0"}, ""},
+		{"a clock that nobody knows is an error all the same", "sundial", here, nil, "no such counter"},
+		{"and so is one that is too slow", "rtc0", here, nil, "too slow"},
+		{"where there is no other the error is that of the named one", hw.HPET, map[string]machine.Answer{"tsc": machine.Yes}, nil, "hpet cannot be used here: the test says so; ask the test"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s, closed := newScript(2), 0
+			p, _ := watchdog.ProfileOf(watchdog.E12)
+			session, err := OpenOn(context.Background(), Options{Profile: p, Reference: c.ask, Instead: true}, scripted(s, &closed, c.can))
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("error %v, want one with %q", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer session.Close()
+			var passed []string
+			for _, x := range session.Reference.Passed {
+				passed = append(passed, x.Name)
+			}
+			if session.Reference.Name != hw.MonotonicRaw || cmp.Diff(c.passed, passed) != "" {
+				t.Errorf("reference %s, passed over %q; want %q", session.Reference.Name, passed, c.passed)
+			}
+		})
+	}
+}
+
+func TestARoughRateIsNotHeldToTheNarrowLimit(t *testing.T) {
+	cases := []struct {
+		name    string
+		error   clocksource.PPM // 0: stated, not measured
+		current string
+		known   bool
+		want    bool
+	}{
+		{"a rate that somebody states", 0, "tsc", false, true},
+		{"one that the kernel was told", 0, "tsc", true, false},
+		{"a good measurement", 8, "tsc", false, true},
+		{"one that was disturbed", 300, "hpet", false, false},
+		{"one by the kernel's first estimate", 8, "tsc-early", false, false},
+		{"a stated one before the kernel has refined its own", 0, "tsc-early", false, true},
+	}
+	p, _ := watchdog.ProfileOf(watchdog.E12)
+	choice := hw.Choice{Availability: hw.Availability{Counter: hw.Counter{Name: hw.HPET, Hz: 100_000_000, Mask: clocksource.Mask32}}}
+	for _, c := range cases {
+		o := Options{Profile: p, Known: c.known, Surroundings: hw.Surroundings{Clocksource: c.current}}
+		h := header(o, choice, hw.Frequency{Hz: 2_500_000_000, Error: c.error}, "tsc", []int{0, 1})
+		if got := h.Watched[0].Calibrated; got != c.want {
+			t.Errorf("%s: calibrated %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 func TestARecordingOfThePMTimerRefusesMoreAttemptsThanItHolds(t *testing.T) {
 	p, _ := watchdog.ProfileOf(watchdog.E5)
 	for retries, fits := range map[int]bool{7: true, 8: false, 50: false} {
