@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cswatch/cswatch/clocksource"
 	"github.com/cswatch/cswatch/internal/host"
 	"github.com/cswatch/cswatch/internal/hw"
 	"github.com/cswatch/cswatch/internal/live"
@@ -70,9 +71,21 @@ func newWatchCommand(env *Env) *cobra.Command {
 		{ExitCondemned, "the era condemned the clock, or the counters of two CPUs disagree"},
 	}})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		beQuiet()
 		return runWatch(cmd.Context(), env, &flags, live.Open)
 	}
 	return cmd
+}
+
+// beQuiet keeps Go's runtime from doing more than the watch: most of what a tick
+// costs is its threads that wake each other up, and its monitor, which naps for 20 us at a time while anything runs.
+func beQuiet() {
+	// A comparison of CPUs takes two threads, also under a quota of one CPU. With more the runtime wakes more of
+	// them to look for work. That it was set also ends the look into the control group each second.
+	runtime.GOMAXPROCS(2)
+	// A kernel's own watchdog is no more punctual: its timer counts jiffies, here those of 250 Hz. What is not
+	// allowed, to processes without CAP_SYS_NICE, is left as it is.
+	_ = hw.LooseTimers(4 * time.Millisecond)
 }
 
 // check refuses what no machine can do.
@@ -105,7 +118,6 @@ func runWatch(ctx context.Context, env *Env, flags *watchFlags, open openWatch) 
 	for _, note := range era.notes {
 		fmt.Fprintf(env.Stderr, "cswatch: %s\n", note)
 	}
-	atLeastTwoThreads()
 	options := flags.options(env, snapshot, era)
 	file, err := createRecording(flags.record)
 	if err != nil {
@@ -180,7 +192,7 @@ func watch(ctx context.Context, env *Env, flags *watchFlags, s *live.Session, er
 		for _, l := range lines {
 			doc.AddLine(l.Text)
 		}
-		if show.counts {
+		if show.counts != nil && show.counts(t) {
 			doc.Summary = s.Summary()
 		}
 		if err := show.tick(t, lines); err != nil {
@@ -211,7 +223,7 @@ func watch(ctx context.Context, env *Env, flags *watchFlags, s *live.Session, er
 
 // show is one way of showing a watch.
 type show struct {
-	counts bool // a tick needs the counts so far
+	counts func(t *live.Tick) bool // whether a tick needs the counts so far; nil: never
 	tick   func(t *live.Tick, lines []klog.Line) error
 	end    func() error
 }
@@ -261,12 +273,23 @@ func textShow(env *Env, doc *report.LiveWatch, opt report.TextOptions) (show, er
 	return s, report.WatchHead(env.Stdout, doc, opt)
 }
 
-// screenShow draws a table in place.
+// screenShow draws a table in place, once a second: each drawing costs more than a tick.
 func screenShow(env *Env, doc *report.LiveWatch, opt report.TextOptions) (show, error) {
 	screen := report.NewWatchScreen(env.Stdout, opt)
+	const pause = clocksource.NanosPerSecond * 3 / 4 // ticks may come early, by what the one before was late
+	var drawn clocksource.Nanos
+	due := false
 	return show{
-		counts: true,
+		counts: func(t *live.Tick) bool {
+			if due = t.Number == 1 || t.At-drawn >= pause || t.Condemned() != nil; due {
+				drawn = t.At
+			}
+			return due
+		},
 		tick: func(t *live.Tick, _ []klog.Line) error {
+			if !due {
+				return nil
+			}
 			return screen.Draw(doc, t)
 		},
 		end: func() error {

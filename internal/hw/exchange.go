@@ -31,25 +31,6 @@ const (
 	// exchangeReads is how many reads both sides take together (7.1 and later).
 	exchangeReads = 10
 	sideReads     = exchangeReads / 2
-	// meetTime is how long the control side waits for the other to be scheduled at
-	// all: spinTime without a pause, then with naps, so that a CPU whose neighbour
-	// is taken does not burn its time.
-	meetTime = 10 * time.Millisecond
-	spinTime = 150 * time.Microsecond
-	napTime  = 200 * time.Microsecond
-	// awaitTime is how long the remote side waits to be seen, which is a nap and a scheduler's delay.
-	awaitTime = 3 * time.Millisecond
-	// spinCheck is after how many looks at the sequence the time is looked at,
-	// which costs as much as some twenty looks.
-	spinCheck = 128
-)
-
-// States of a meeting.
-const (
-	nobody    uint32 = iota // the remote side has not come yet
-	waiting                 // it has
-	met                     // and the control side has seen it
-	abandoned               // one of them waits no longer, or cannot come
 )
 
 // Stamps returns the reads in the order in which they were taken, the control
@@ -90,16 +71,10 @@ func (e *Exchange) Backwards() clocksource.Cycles {
 	return worst
 }
 
-// padded is a counter with a cache line of its own (two: processors fetch pairs).
-type padded struct {
-	atomic.Uint32
-	_ [124]byte
-}
-
 // pingPong is what the two sides share. Each exchange has its own, so that a
 // thread that comes too late disturbs nothing.
 type pingPong struct {
-	meeting padded
+	meeting meeting
 	seq     padded
 	failed  padded
 	stamps  [2]struct {
@@ -113,45 +88,14 @@ type pingPong struct {
 	timeout time.Duration
 }
 
-// await is the remote side's part of the meeting: it says that it is there and
-// spins until the control side has seen it, so that both start at once.
-func (p *pingPong) await() bool {
-	if !p.meeting.CompareAndSwap(nobody, waiting) {
-		return false // the control side has given up
-	}
-	start := time.Since(p.base)
-	for spins := 1; p.meeting.Load() == waiting; spins++ {
-		if spins%spinCheck == 0 && time.Since(p.base)-start > awaitTime && p.meeting.CompareAndSwap(waiting, abandoned) {
-			return false
-		}
-	}
-	return p.meeting.Load() == met
-}
+// now is the time since the exchange began.
+func (p *pingPong) now() time.Duration { return time.Since(p.base) }
 
-// meet is the control side's: it looks for the other side, at first without
-// a pause, because that side is commonly there in less than 0.1 ms.
-func (p *pingPong) meet() bool {
-	start := time.Since(p.base)
-	for spins := 1; ; spins++ {
-		switch p.meeting.Load() {
-		case waiting:
-			return p.meeting.CompareAndSwap(waiting, met)
-		case abandoned:
-			return false
-		}
-		if spins%spinCheck != 0 {
-			continue
-		}
-		switch past := time.Since(p.base) - start; {
-		case past > meetTime:
-			if p.meeting.CompareAndSwap(nobody, abandoned) {
-				return false
-			}
-		case past > spinTime:
-			time.Sleep(napTime)
-		}
-	}
-}
+// await is the remote side's part of the meeting and meet the control side's: they
+// say that they are there and wait until the other is, so that both start at once.
+func (p *pingPong) await() bool { return p.meeting.meet(1, p.now) }
+
+func (p *pingPong) meet() bool { return p.meeting.meet(0, p.now) }
 
 // side takes the reads of one side: 0 is the control side, 1 the remote one.
 // The counter is read between fences, so it is read after the other side's step
@@ -159,7 +103,7 @@ func (p *pingPong) meet() bool {
 // loop, which shows as a time-out.
 func (p *pingPong) side(i uint32) {
 	own := &p.stamps[i]
-	start := time.Since(p.base)
+	start := p.now()
 	own.reads[0] = readCounter()
 	own.n = 1
 	p.seq.Add(1)
@@ -169,12 +113,12 @@ func (p *pingPong) side(i uint32) {
 				continue
 			}
 			if p.failed.Load() != 0 {
-				own.waited = time.Since(p.base) - start
+				own.waited = p.now() - start
 				return
 			}
-			if time.Since(p.base)-start >= p.timeout {
+			if p.now()-start >= p.timeout {
 				p.failed.Store(1)
-				own.waited = time.Since(p.base) - start
+				own.waited = p.now() - start
 				return
 			}
 		}
@@ -182,7 +126,7 @@ func (p *pingPong) side(i uint32) {
 		own.n++
 		p.seq.Add(1)
 	}
-	own.waited = time.Since(p.base) - start
+	own.waited = p.now() - start
 }
 
 // Exchange lets two CPUs read the processor's counter in turn, five times each,
@@ -209,7 +153,7 @@ func (t *Team) Exchange(control, remote int, timeout clocksource.Nanos) (Exchang
 	done, err := t.submit(remote, func(bound error) error {
 		if bound != nil {
 			p.absent.Store(&bound)
-			p.meeting.Store(abandoned) // the other side need not wait
+			p.meeting.cancel() // the other side need not wait
 			return bound
 		}
 		if !p.await() {
@@ -228,11 +172,25 @@ func (t *Team) Exchange(control, remote int, timeout clocksource.Nanos) (Exchang
 	if err != nil {
 		return e.busyOr(err)
 	}
-	if err := <-done; err != nil {
+	if err := p.outcome(done); err != nil {
 		return e, err
 	}
 	e.take(p, took)
 	return e, nil
+}
+
+// outcome returns what the remote side came to. Unless its CPU was taken away it
+// is at its end, too: looking for it costs less than to sleep and be woken.
+func (p *pingPong) outcome(done <-chan error) error {
+	start := p.now()
+	for spins := 1; spins%spinCheck != 0 || p.now()-start < spinTime; spins++ {
+		select {
+		case err := <-done:
+			return err
+		default:
+		}
+	}
+	return <-done
 }
 
 // control runs the control side in the calling goroutine, which spares a wake-up,
@@ -241,13 +199,13 @@ func (t *Team) control(p *pingPong, cpu int) (time.Duration, error) {
 	free, err := t.here(cpu)
 	defer free()
 	if err != nil {
-		p.meeting.Store(abandoned)
+		p.meeting.cancel()
 		return 0, err
 	}
 	if !p.meet() {
 		return 0, errNotMet
 	}
-	took := time.Since(p.base)
+	took := p.now()
 	p.side(0)
 	return took, nil
 }

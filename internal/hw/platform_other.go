@@ -4,6 +4,7 @@ package hw
 
 import (
 	"io/fs"
+	"time"
 
 	"github.com/cswatch/cswatch/clocksource"
 )
@@ -74,3 +75,6 @@ func platformWorld() world {
 
 // monotonic is what read-backs are timed with.
 func monotonic() clocksource.Nanos { return 0 }
+
+// LooseTimers fails: only Linux is supported.
+func LooseTimers(time.Duration) error { return onlyLinux("timer slack") }

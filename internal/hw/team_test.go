@@ -202,6 +202,49 @@ func TestTheTwoSidesOfAnExchangeMeetOrGiveUp(t *testing.T) {
 	})
 }
 
+func TestTheTwoSidesAgreeWhetherTheyMet(t *testing.T) {
+	// Comings and goings that overlap: a side that comes while the other leaves, one that sleeps
+	// when the other comes, one that comes when the other is about to give up.
+	met := 0
+	for i := range 60 {
+		p := &pingPong{base: time.Now()}
+		seen := make(chan bool, 1)
+		go func() {
+			time.Sleep(time.Duration(i) * meetTime / 50)
+			seen <- p.await()
+		}()
+		control := p.meet()
+		if remote := <-seen; control != remote {
+			t.Fatalf("%d: the control side says %v, the remote one %v", i, control, remote)
+		}
+		if control {
+			met++
+		}
+		if w := p.meeting.word.Load(); (w&bothHere == bothHere) != control || (w&isOff != 0) == control {
+			t.Fatalf("%d: the word is %#x after %v", i, w, control)
+		}
+	}
+	t.Logf("%d of 60 met", met)
+}
+
+func TestAMeetingThatIsCancelledWakesWhoSleeps(t *testing.T) {
+	for _, side := range []uint32{0, 1} {
+		p := &pingPong{base: time.Now()}
+		met := make(chan bool, 1)
+		go func() { met <- p.meeting.meet(side, func() time.Duration { return 0 }) }() // a clock that never gives up
+		p.meeting.cancel()
+		if <-met {
+			t.Errorf("side %d met nobody", side)
+		}
+	}
+	p := &pingPong{base: time.Now()}
+	p.meeting.word.Store(bothHere)
+	p.meeting.cancel()
+	if !p.meet() {
+		t.Error("a meeting that was made was cancelled")
+	}
+}
+
 func TestBackwardsFindsCountersThatDisagree(t *testing.T) {
 	for _, tt := range []struct {
 		name            string
