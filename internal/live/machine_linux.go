@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -30,6 +31,7 @@ func thisMachine(interrupts bool) (Hardware, error) {
 			return s, nil
 		},
 		World: &kernel{team: team, interrupts: interrupts},
+		Basis: readBasis(os.DirFS("/")),
 		Close: func() error { team.Close(); return nil },
 	}, nil
 }

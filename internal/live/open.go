@@ -62,6 +62,8 @@ type Reference struct {
 	Doubt       clocksource.PPM   `json:"-"` // how far CounterHz may be from the kernel's idea of it
 	CPUs        trace.CPUSet      `json:"cpus"`
 	Interval    clocksource.Nanos `json:"interval_ns"`
+	TimerHZ     int               `json:"timer_hz"` // CONFIG_HZ, in whose ticks the era counts its interval
+	TimerHZFrom string            `json:"timer_hz_source"`
 }
 
 // Passed is a better reference that cannot be used.
@@ -91,6 +93,7 @@ type Hardware struct {
 	Reader    func(reference string) (ReadCloser, error)
 	Stream    func(hw.Plan) (StreamCloser, error)
 	World     World
+	Basis     Basis
 	Close     func() error
 }
 
@@ -141,8 +144,12 @@ func (s *Session) open(ctx context.Context, o Options, h Hardware) error {
 	}
 	s.Reference = describe(choice, f, h.Counter, cpus)
 	s.Interrupts = o.Interrupts && len(cpus) > 0 && h.World.Usage(cpus[0]).Counted
-	c := Config{Profile: o.Profile, Retries: o.Retries, Ticks: o.Ticks, NoExchange: o.NoExchange || len(cpus) < 2, Anew: o.Anew}
+	c := Config{Profile: o.Profile, Retries: o.Retries, Ticks: o.Ticks, NoExchange: o.NoExchange || len(cpus) < 2, Anew: o.Anew, Distance: h.Basis.Distance}
 	c.Header = header(o, choice, f, h.Counter, cpus)
+	if h.Basis.HZ > 0 {
+		c.Header.HZ, s.Reference.TimerHZ, s.Reference.TimerHZFrom = h.Basis.HZ, h.Basis.HZ, h.Basis.HZFrom
+	}
+	c.Header.Notes = append(c.Header.Notes, fmt.Sprintf("timer ticks: %d Hz, %s", s.Reference.TimerHZ, s.Reference.TimerHZFrom))
 	if o.Record != nil {
 		if attempts := c.Profile.Attempts(len(cpus), c.Retries); choice.Name == hw.ACPIPM && attempts > c.Header.ReadBacks {
 			return fmt.Errorf("record %d attempts a tick: a recording of %s keeps %d: ask for %d retries or fewer, or do not record",
@@ -238,6 +245,7 @@ func describe(c hw.Choice, f hw.Frequency, counter string, cpus []int) Reference
 		Name: c.Name, Hz: c.Hz, From: c.From, Independent: c.Independent, Reason: c.Reason, Passed: []Passed{},
 		Counter: counter, CounterHz: f.Hz, CounterFrom: f.From, Error: f.Error, Doubt: f.Doubt(),
 		CPUs: trace.CPUs(cpus...), Interval: clocksource.Nanos(hw.Pace),
+		TimerHZ: assumedHZ, TimerHZFrom: "assumed: no configuration of this kernel can be read",
 	}
 	for _, p := range c.Passed {
 		r.Passed = append(r.Passed, Passed{p.Name, p.Why, p.Remedy})
@@ -270,7 +278,7 @@ func header(o Options, c hw.Choice, f hw.Frequency, counter string, cpus []int) 
 			Continuous: true, HRES: true, Calibrated: !o.Known && !rough(f, o.Surroundings.Clocksource), VerifyPerCPU: counter == "tsc",
 		}},
 		Pattern: watchdog.ReadFour, ReadBacks: trace.DefaultReadBacks,
-		HZ: 250, Interval: clocksource.Nanos(hw.Pace), Online: online, BootCPU: online.First(),
+		HZ: assumedHZ, Interval: clocksource.Nanos(hw.Pace), Online: online, BootCPU: online.First(),
 		Exchanges: len(cpus) > 1, Current: o.Surroundings.Clocksource, OtherArch: runtime.GOARCH != "amd64",
 		Notes: []string{
 			"read in user space with interrupts on",

@@ -26,7 +26,7 @@ func watched() *LiveWatch {
 		Reference: live.Reference{
 			Name: "hpet", Hz: 25_000_000, Independent: machine.Yes, Reason: "a counter of its own in the chipset",
 			Passed: []live.Passed{}, Counter: "tsc", CounterHz: 2_893_299_000, CounterFrom: "CPUID 0x15",
-			CPUs: trace.FirstCPUs(8), Interval: watchdog.CheckInterval,
+			CPUs: trace.FirstCPUs(8), Interval: watchdog.CheckInterval, TimerHZ: 250, TimerHZFrom: "/proc/config.gz",
 		},
 		Summary: live.Summary{
 			Ticks: 119, Checks: 119, Elapsed: 59_000_000_000, LateTicks: 2, MaxLate: 180_000_000,
