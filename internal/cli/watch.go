@@ -189,6 +189,9 @@ func watch(ctx context.Context, env *Env, flags *watchFlags, s *live.Session, er
 		for i := range t.Verdicts {
 			lines = append(lines, printer.Verdict(&t.Verdicts[i])...)
 		}
+		if v := t.Verification; v != nil {
+			lines = append(lines, printer.Verification(&v.Verification)...)
+		}
 		for _, l := range lines {
 			doc.AddLine(l.Text)
 		}

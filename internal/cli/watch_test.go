@@ -28,6 +28,8 @@ type pretend struct {
 	back  clocksource.Cycles                  // by how many cycles CPU 1 is behind
 	busy  bool                                // the thread loses its CPU in each slow read-back
 	lost  int64                               // how often it did
+
+	current string // the kernel's clocksource; "" is one that is not known
 }
 
 func (p *pretend) Now() clocksource.Nanos   { return p.now }
@@ -54,6 +56,11 @@ func (p *pretend) Exchange(control, remote int, _ clocksource.Nanos) (hw.Exchang
 	return e, nil
 }
 
+func (p *pretend) ReadRemote(int, int) (before, there, after clocksource.Cycles, err error) {
+	at := clocksource.Hz(2_500_000_000).CyclesIn(p.now)
+	return at, at + 500 - p.back, at + 1000, nil
+}
+
 func (p *pretend) Reference() hw.Counter {
 	return hw.Counter{Name: hw.HPET, Hz: 25_000_000, Mask: clocksource.Mask32}
 }
@@ -76,6 +83,7 @@ func (p *pretend) ReadBack(rb *hw.ReadBack) error {
 
 // open opens the pretended machine.
 func (p *pretend) open(ctx context.Context, o live.Options) (*live.Session, error) {
+	o.Surroundings.Clocksource = p.current // not that of the machine that runs the test
 	return live.OpenOn(ctx, o, live.Hardware{
 		Counter: "tsc",
 		Probe: func() []hw.Availability {
@@ -160,6 +168,23 @@ func TestAWatchThatCondemnsEndsWithCode3AndTheKernelsLine(t *testing.T) {
 	}
 	if _, out, _ := watchRun(t, slowAt(5), false, "CLICOLOR_FORCE=1", "--era", "E5"); strings.Contains(out, "\x1b") {
 		t.Error("JSON has colours")
+	}
+}
+
+func TestTheCheckAcrossCPUsAfterAVerdictIsShown(t *testing.T) {
+	condemning := func(back clocksource.Cycles) *pretend {
+		p := slowAt(3)
+		p.back, p.current = back, "tsc"
+		return p
+	}
+	const checking = "cswatch(live): clocksource: Checking clocksource tsc synchronization from CPU 0 to CPUs 1.\n"
+	code, out, errs := watchRun(t, condemning(0), false, "--era", "E5")
+	if code != ExitCondemned || !strings.Contains(errs, checking) || !strings.Contains(out, `"verification":{"clock":0,"cpu":0,"started":true,"checked":[1],"ahead":[],"behind":[],"min_ns":399,"max_ns":399,"not_answered":[]}`) {
+		t.Errorf("CPUs that agree: code %d\n%s%s", code, out, errs)
+	}
+	code, out, errs = watchRun(t, condemning(5000), false, "--era", "E5")
+	if code != ExitCondemned || !strings.Contains(errs, "cswatch(live): clocksource:         CPUs 1 behind CPU 0 for clocksource tsc.\n") || !strings.Contains(out, `"behind":[1]`) {
+		t.Errorf("a CPU that is behind: code %d\n%s%s", code, out, errs)
 	}
 }
 

@@ -7,6 +7,9 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/cswatch/cswatch/clocksource"
 )
 
 // ErrBusy is the error of a CPU whose thread still has an earlier job.
@@ -115,6 +118,34 @@ func (t *Team) Do(ctx context.Context, cpu int, f func()) error {
 	case <-ctx.Done():
 		return fmt.Errorf("run on CPU %d: %w", cpu, ctx.Err())
 	}
+}
+
+// remoteTime is how long a CPU may take to read its counter for another.
+const remoteTime = time.Second
+
+// ReadRemote reads the processor's counter on the control CPU, on the remote one, and
+// on the control CPU again, as kernels from 5.14 to 7.0 do once they have condemned it: a read
+// that is smaller than one before it shows that the counters of the two disagree.
+// Where the remote CPU does not answer within a second there is the value before, with an error.
+func (t *Team) ReadRemote(control, remote int) (before, there, after clocksource.Cycles, err error) {
+	if !hasAssembly {
+		return 0, 0, 0, &NotHere{What: "the comparison of two CPUs", Reason: "this program cannot read the processor's counter on this architecture"}
+	}
+	free, err := t.here(control)
+	defer free()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), remoteTime)
+	defer cancel()
+	var read atomic.Uint64 // a CPU that answers too late may still write
+	before = clocksource.Cycles(readCounter())
+	err = t.Do(ctx, remote, func() { read.Store(readCounter()) })
+	after = clocksource.Cycles(readCounter())
+	if err != nil {
+		return before, before, after, err
+	}
+	return before, clocksource.Cycles(read.Load()), after, nil
 }
 
 // Close ends the threads and waits for the jobs that they have.

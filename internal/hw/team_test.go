@@ -202,6 +202,26 @@ func TestTheTwoSidesOfAnExchangeMeetOrGiveUp(t *testing.T) {
 	})
 }
 
+func TestARemoteReadLiesBetweenTheOwnOnes(t *testing.T) {
+	if !hasAssembly {
+		t.Skip("no counter can be read here")
+	}
+	gone := errors.New("it is offline")
+	team := looseTeam(map[int]error{7: gone})
+	defer team.Close()
+	// The order holds however long each step takes, for CPUs whose counters agree as those of any machine that runs tests do.
+	before, there, after, err := team.ReadRemote(0, 1)
+	if err != nil || before == 0 || there < before || after < there {
+		t.Errorf("%d, %d, %d, error %v", before, there, after, err)
+	}
+	if before, there, after, err := team.ReadRemote(0, 7); !errors.Is(err, gone) || there != before || after < before {
+		t.Errorf("a CPU that is gone: %d, %d, %d, error %v", before, there, after, err)
+	}
+	if _, _, _, err := team.ReadRemote(7, 0); !errors.Is(err, gone) {
+		t.Errorf("from a CPU that is gone: error %v", err)
+	}
+}
+
 func TestTheTwoSidesAgreeWhetherTheyMet(t *testing.T) {
 	// Comings and goings that overlap: a side that comes while the other leaves, one that sleeps
 	// when the other comes, one that comes when the other is about to give up.

@@ -41,6 +41,9 @@ type World interface {
 	Usage(cpu int) hw.Usage
 	// Exchange compares the counters of two CPUs.
 	Exchange(control, remote int, timeout clocksource.Nanos) (hw.Exchange, error)
+	// ReadRemote reads the counter on one CPU, on the other, and on the first again. With an
+	// error the remote value is the first one.
+	ReadRemote(control, remote int) (before, there, after clocksource.Cycles, err error)
 }
 
 // Config is what a watch does. The header tells the clocks, the CPUs and the

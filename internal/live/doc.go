@@ -4,7 +4,7 @@
 // processor's counter, and makes a [Watch]. [Watch.Run] lets the era's timer expire
 // every half second, on the CPUs in turn or on the boot CPU as the era says, and
 // hands out a [Tick] each time: the verdict, the read-backs with the causes of late
-// ones, and a comparison of two CPUs' counters. [Watch.Summary] counts them and keeps
+// ones, a comparison of two CPUs' counters, and the era's check across CPUs after a verdict. [Watch.Summary] counts them and keeps
 // the distribution of read-back delays. A [trace.Writer] makes a recording, which
 // package trace replays through other eras.
 //

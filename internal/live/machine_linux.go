@@ -79,3 +79,8 @@ func (k *kernel) Usage(cpu int) hw.Usage { return k.counts.Usage(cpu, k.interrup
 func (k *kernel) Exchange(control, remote int, timeout clocksource.Nanos) (hw.Exchange, error) {
 	return k.team.Exchange(control, remote, timeout)
 }
+
+// ReadRemote implements [World].
+func (k *kernel) ReadRemote(control, remote int) (before, there, after clocksource.Cycles, err error) {
+	return k.team.ReadRemote(control, remote)
+}

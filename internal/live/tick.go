@@ -21,6 +21,8 @@ type Tick struct {
 	Samples []Sample
 	// Exchange is the comparison of two CPUs, nil where none was made.
 	Exchange *Exchange
+	// Verification is the era's check across CPUs after it condemned the clock, nil where none was made.
+	Verification *Verification
 	// Resets is how often the machine slept since the tick before.
 	Resets int
 }

@@ -270,6 +270,7 @@ func (w *Watch) expire(t watchdog.Tick, due clocksource.Nanos, absent string) {
 		w.tick.Idle = "the era pauses after a skip"
 	default:
 		w.tick.Verdicts = w.dog.Step(&w.state, t, m, w.tick.Verdicts)
+		w.verify(t.CPU)
 	}
 	if w.recorder != nil {
 		rec := w.recorder.End()

@@ -36,6 +36,8 @@ type script struct {
 	// exchange makes the outcome of a comparison; nil completes it.
 	exchange func(tick int, e *hw.Exchange) error
 	readErr  func(tick int) error
+	// remote changes what another CPU reads.
+	remote func(cpu int, read clocksource.Cycles) (clocksource.Cycles, error)
 
 	tick, attempt int
 	slept, extra  clocksource.Nanos
@@ -118,6 +120,19 @@ func (s *script) Exchange(control, remote int, _ clocksource.Nanos) (hw.Exchange
 		return e, s.exchange(s.tick, &e)
 	}
 	return e, nil
+}
+
+func (s *script) ReadRemote(control, remote int) (before, there, after clocksource.Cycles, err error) {
+	before = s.counter()
+	s.now += us
+	there = s.counter()
+	s.now += us
+	if s.remote != nil {
+		if there, err = s.remote(remote, there); err != nil {
+			there = before
+		}
+	}
+	return before, there, s.counter(), err
 }
 
 func (s *script) counter() clocksource.Cycles {

@@ -62,6 +62,8 @@ type LiveTick struct {
 	Tick
 	Late     []LateReadBack `json:"late_read_backs,omitzero"` // of all read-backs of the tick
 	Exchange *LiveExchange  `json:"exchange,omitzero"`
+	// Verification is the check across CPUs after a verdict, of eras that make one.
+	Verification *live.Verification `json:"verification,omitzero"`
 }
 
 // LateReadBack is a read-back that came late and why.
@@ -93,6 +95,9 @@ func (d *LiveWatch) LiveTicks(t *live.Tick) []LiveTick {
 		}
 		if e := t.Exchange; e != nil {
 			l.Exchange = &LiveExchange{e.Control, e.Remote, resultOf(e), e.Waited, e.Backwards}
+		}
+		if t.Verdicts[i].Kind.Condemns() {
+			l.Verification = t.Verification
 		}
 		lines = append(lines, l)
 	}
