@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"strconv"
 	"time"
 
@@ -58,18 +57,11 @@ func (d *doctorFlags) watchCounters(ctx context.Context, env *Env, here machineH
 	bar := progress{env: env, what: fmt.Sprintf("watching the live counters by the rules of %s", era.profile.Era)}
 	defer bar.clear()
 	bar.show(0, 1)
-	atLeastTwoThreads()
+	beQuiet()
 	evidence.LiveRun{
 		Options: watch.options(env, snapshot, era), Duration: d.live, Release: era.release,
 		EraWhy: cmp.Or(era.doubt, era.why), Kernel: snapshot.Kernel.Release, Open: here.open, Progress: bar.show,
 	}.Into(ctx, ev)
-}
-
-// atLeastTwoThreads lets two threads meet under a quota of one CPU, too.
-func atLeastTwoThreads() {
-	if runtime.GOMAXPROCS(0) < 2 {
-		runtime.GOMAXPROCS(2)
-	}
 }
 
 // retriesOf is the number of retries that this kernel is set to, -1 for the era's default.

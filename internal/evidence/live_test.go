@@ -64,6 +64,11 @@ func (s *stage) Exchange(control, remote int, _ clocksource.Nanos) (hw.Exchange,
 	return e, nil
 }
 
+func (s *stage) ReadRemote(int, int) (before, there, after clocksource.Cycles, err error) {
+	now := clocksource.Hz(2_500_000_000).CyclesIn(s.now + s.ahead)
+	return now, now + 1000, now + 2000, nil
+}
+
 func (s *stage) Reference() hw.Counter {
 	return hw.Counter{Name: hw.HPET, Hz: 25_000_000, Mask: clocksource.Mask32}
 }
