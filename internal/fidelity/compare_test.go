@@ -30,6 +30,18 @@ func retried() *Boot {
 	return b
 }
 
+func TestTheFiveMinutesAfterASkipAreNoDisagreement(t *testing.T) {
+	b := retried()
+	// It comes 12 s late, and catches up.
+	for i := range 20 {
+		b.Checks = append(b.Checks, Check{Begin: uint64(314_000+4*i) * ms, CPU: i % 2, Gaps: []uint64{us, us}})
+	}
+	r, err := Compare(b)
+	if err != nil || len(r.Disagreements) > 0 {
+		t.Errorf("disagreements %v, error %v", r.Disagreements, err)
+	}
+}
+
 func TestAgreementIsCounted(t *testing.T) {
 	b := retried()
 	b.Log = append(b.Log, "6,500,7000000,-;clocksource: Switched to clocksource hpet")
@@ -63,6 +75,13 @@ func TestEachDisagreementIsSeen(t *testing.T) {
 		{"the kernel goes on after a skip", func(b *Boot) {
 			b.Checks = append(b.Checks, Check{Begin: 2010 * ms, CPU: 0, Gaps: []uint64{us, us}})
 		}, "ms before our era would have"},
+		{"the kernel pauses without a reason", func(b *Boot) {
+			b.Checks[3].Begin, b.Log = 4000*ms, nil
+			b.Checks[3].Gaps = []uint64{us, us}
+		}, "ms after our era would have"},
+		{"the kernel pauses for much longer than five minutes after a skip", func(b *Boot) {
+			b.Checks = append(b.Checks, Check{Begin: 350_000 * ms, CPU: 0, Gaps: []uint64{us, us}})
+		}, "ms after our era would have"},
 		{"a line is missing in the log", func(b *Boot) { b.Log = b.Log[:1] }, "we print a line that the kernel did not"},
 		{"a line too many in the log", func(b *Boot) {
 			b.Log = append(b.Log, "4,402,6100000,-;clocksource: timekeeping watchdog on CPU0: hpet retried 2 times before success")

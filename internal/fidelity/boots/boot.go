@@ -26,6 +26,21 @@ type trial struct {
 	window time.Duration
 	busy   bool // a program keeps one CPU of the guest busy
 	hold   *tap.Hold
+	endure bool // go on after a skip
+}
+
+// enduring is a trial that is skipped at once and then undisturbed, followed until
+// the watchdog must have come back.
+func enduring(readHPET uint64) trial {
+	return trial{cpus: 2, window: 330 * time.Second, endure: true, hold: &tap.Hold{Address: readHPET, Model: always(2 * time.Millisecond)}}
+}
+
+// always holds for the same time.
+type always time.Duration
+
+func (a always) Next() time.Duration { return time.Duration(a) }
+func (a always) String() string {
+	return fmt.Sprintf("for %v until a check was skipped", time.Duration(a))
 }
 
 // plan is the i-th trial of a kernel: undisturbed, busy, and with delays around
@@ -65,7 +80,10 @@ func plan(series string, i int, readHPET uint64) (trial, error) {
 
 func (t trial) String() string {
 	how := "idle"
-	if t.busy {
+	switch {
+	case t.endure:
+		how = "idle, followed after a skip"
+	case t.busy:
 		how = "one CPU busy"
 	}
 	if t.hold == nil {
@@ -100,11 +118,11 @@ const settle = 300 * time.Millisecond
 
 // observer gathers what a boot does.
 type observer struct {
-	mu       sync.Mutex
-	reads    []tap.Read
-	records  []stamped
-	switched time.Time // when the kernel took the refined TSC
-	arm      func()
+	mu          sync.Mutex
+	reads       []tap.Read
+	records     []stamped
+	switched    time.Time // when the kernel took the refined TSC
+	arm, disarm func()
 }
 
 // stamped is a record of the kernel log and when it came.
@@ -134,6 +152,9 @@ func (o *observer) observe(s qemu.Stamped) {
 			o.switched = now
 			time.AfterFunc(settle, o.arm)
 		}
+		if e.Kind == event.TestSkipped {
+			o.disarm()
+		}
 		o.mu.Unlock()
 	}
 }
@@ -153,10 +174,13 @@ func (c *session) boot(ctx context.Context, image string, t trial) (fidelity.Boo
 	if err != nil {
 		return fidelity.Boot{}, err
 	}
-	o.arm = pipe.Arm
+	o.arm, o.disarm = pipe.Arm, pipe.Disarm
 	spec := qemu.Spec{
 		Kernel: image, CPUs: t.cpus, Extra: pipe.Args(),
-		Plan: guest.Plan{Window: t.window, EndOn: []event.Kind{event.TSCUnstable, event.TestSkipped}, Linger: time.Second},
+		Plan: guest.Plan{Window: t.window, EndOn: []event.Kind{event.TSCUnstable}, Linger: time.Second},
+	}
+	if !t.endure {
+		spec.Plan.EndOn = append(spec.Plan.EndOn, event.TestSkipped)
 	}
 	if t.busy {
 		spec.Files = []qemu.File{{Guest: "/cswatch", Host: c.load, Perm: 0o755}}

@@ -109,39 +109,27 @@ func (c *session) kernel(ctx context.Context, series string) error {
 	if err != nil {
 		return err
 	}
+	address := sync.OnceValues(func() (uint64, error) { return c.address(ctx, image) })
 	var t tally
-	var address uint64
+	if series != "7" { // 7.1 and later skip nothing
+		p := func() (trial, error) {
+			a, err := address()
+			return enduring(a), err
+		}
+		if err := c.trial(ctx, series+"-skip", image, p, &t); err != nil {
+			return err
+		}
+	}
 	for i := 0; ctx.Err() == nil && (t.checks < c.checks || t.nontrivial < c.nontrivial); i++ {
-		name := fmt.Sprintf("%s-%03d", series, i)
-		path := filepath.Join(c.out, name+".txt")
-		text, err := os.ReadFile(path)
-		if err != nil {
-			if address == 0 {
-				if address, err = c.address(ctx, image); err != nil {
-					return err
-				}
-			}
-			p, err := plan(series, i, address)
+		p := func() (trial, error) {
+			a, err := address()
 			if err != nil {
-				return err
+				return trial{}, err
 			}
-			b, err := c.boot(ctx, image, p)
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			text = b.Append(nil)
-			if err := os.WriteFile(path, text, 0o644); err != nil {
-				return err
-			}
+			return plan(series, i, a)
 		}
-		boots, err := fidelity.ParseBoots(bytes.NewReader(text))
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		for j := range boots {
-			if err := t.add(name, &boots[j]); err != nil {
-				return err
-			}
+		if err := c.trial(ctx, fmt.Sprintf("%s-%03d", series, i), image, p, &t); err != nil {
+			return err
 		}
 	}
 	fmt.Printf("%s: %d boots, %d checks, %d not trivial, %d lines, %d disagreements\n", series, t.boots, t.checks, t.nontrivial, t.lines, t.disagreements)
@@ -149,4 +137,34 @@ func (c *session) kernel(ctx context.Context, series string) error {
 		return fmt.Errorf("%s: %d disagreements", series, t.disagreements)
 	}
 	return ctx.Err()
+}
+
+// trial counts a boot: the one that the folder holds, or else a new one.
+func (c *session) trial(ctx context.Context, name, image string, plan func() (trial, error), t *tally) error {
+	path := filepath.Join(c.out, name+".txt")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		p, err := plan()
+		if err != nil {
+			return err
+		}
+		b, err := c.boot(ctx, image, p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		text = b.Append(nil)
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			return err
+		}
+	}
+	boots, err := fidelity.ParseBoots(bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	for i := range boots {
+		if err := t.add(name, &boots[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -88,6 +88,9 @@ func (t *Tap) Args() []string {
 // Arm lets the holding begin. The boot up to then is not slowed down.
 func (t *Tap) Arm() { t.armed.Store(true) }
 
+// Disarm ends the holding.
+func (t *Tap) Disarm() { t.armed.Store(false) }
+
 // Close ends the reading, after all that QEMU has written, and returns how
 // often the processor was held. QEMU must have ended.
 func (t *Tap) Close() (held int, err error) {
@@ -122,8 +125,14 @@ func (t *Tap) run() {
 	for {
 		closed := t.closed.Load() // what QEMU wrote before is read below
 		wait := t.rest
-		if t.hold != nil && t.armed.Load() {
+		switch armed := t.hold != nil && t.armed.Load(); {
+		case armed:
 			wait = t.await
+		case t.small:
+			t.small = false
+			if t.err = t.resize(roomy); t.err != nil {
+				return
+			}
 		}
 		there, err := wait(page, closed)
 		if err != nil {

@@ -95,17 +95,22 @@ func TestAnArmedTapHoldsTheWriter(t *testing.T) {
 		return time.Since(began)
 	}
 	write()
-	tap.Arm()
-	for size := roomy; size != pageSize; {
-		var err error
-		if size, err = unix.FcntlInt(w.Fd(), unix.F_GETPIPE_SZ, 0); err != nil {
-			t.Fatal(err)
+	await := func(want int) {
+		for size := 0; size != want; time.Sleep(time.Millisecond) {
+			var err error
+			if size, err = unix.FcntlInt(w.Fd(), unix.F_GETPIPE_SZ, 0); err != nil {
+				t.Fatal(err)
+			}
 		}
-		time.Sleep(time.Millisecond)
 	}
+	tap.Arm()
+	await(pageSize)
 	if took := write(); took < held {
 		t.Errorf("a dump took %v, want %v at least", took, held)
 	}
+	tap.Disarm()
+	await(roomy)
+	write()
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
