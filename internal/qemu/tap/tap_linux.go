@@ -234,12 +234,25 @@ func (t *Tap) maybeHold(room []byte) error {
 		spin(d)
 	}
 	if t.hold.Attempt > 0 {
-		// The rest of the attempt goes on without waiting for the tap.
-		t.small = false
-		return t.resize(roomy)
+		return t.finish(room)
 	}
 	return nil
 }
+
+// finish lets the rest of an attempt go on as if there were no tap: whatever QEMU
+// writes is read at once, until all reads of the attempt are done.
+func (t *Tap) finish(page []byte) error {
+	done := (t.reads/t.hold.Attempt + 1) * t.hold.Attempt
+	for until := time.Now().Add(finishTime); t.reads < done && time.Now().Before(until); {
+		if _, err := t.read(page); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishTime bounds that, where a read does not come.
+const finishTime = 20 * time.Millisecond
 
 func hasDump(b []byte) bool {
 	return bytes.HasPrefix(b, dumpMark) || bytes.Contains(b, append([]byte("\n"), dumpMark...))
