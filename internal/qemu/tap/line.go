@@ -24,9 +24,6 @@ var (
 	dumpMark = []byte("Trace ")
 )
 
-// isDump reports whether a function begins with this line.
-func isDump(line []byte) bool { return bytes.HasPrefix(line, dumpMark) }
-
 // parseRead reads a line of the form
 //
 //	PID@SECONDS.MICROS:memory_region_ops_read cpu 0 mr 0x561f addr 0xfed000f0 value 0x6832d98 size 4 name 'hpet'
