@@ -204,7 +204,13 @@ func (m *machine) contended(e *events, cost clocksource.Nanos, at uint64) clocks
 }
 
 func (m *machine) readTSC() clocksource.Cycles {
-	m.spend(m.cell.model.TSCRead)
+	cost := m.cell.model.TSCRead
+	for i := range m.events {
+		if e := &m.events[i]; e.process.Kind == SlowClock && e.active(m.now, m.cpu) {
+			cost += e.process.Extra.Draw(e.draws.unit(drawExtra + m.draw()))
+		}
+	}
+	m.spend(cost)
 	return m.tsc(m.now, m.cpu)
 }
 

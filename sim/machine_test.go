@@ -24,7 +24,7 @@ func staged(t *testing.T, more string, spans ...span) *machine {
 		if s.kind == Readers || s.kind == MappedReaders {
 			text += " count 3\n"
 		}
-		if s.kind == SlowReads {
+		if s.kind == SlowReads || s.kind == SlowClock {
 			text += " extra 50us\n"
 		}
 	}
@@ -148,6 +148,7 @@ func TestEachReadCostsItsTime(t *testing.T) {
 		{"an episode of slow reads", "", []span{{SlowReads, WholeMachine, 0, second, 0}}, 51_020, 153_020},
 		{"an interrupt of the firmware between the reads", "", []span{{Freeze, WholeMachine, 10*msec + 1100, 10*msec + 201_100, 0}}, 201_020, 203_020},
 		{"the TSC is slow", "tsc-read 142us\n", nil, 143_000, 145_000},
+		{"an episode in which the TSC is slow", "", []span{{SlowClock, WholeMachine, 0, second, 0}}, 51_020, 53_020},
 		{"three other CPUs read through a mapping", "", []span{{MappedReaders, WholeMachine, 0, second, 0}}, -1, -1},
 	}
 	for _, c := range cases {

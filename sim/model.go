@@ -54,6 +54,9 @@ type Kind string
 const (
 	// SlowReads are episodes in which every read of the reference takes longer.
 	SlowReads Kind = "slow-reads"
+	// SlowClock are episodes in which every read of the TSC does, while the reference
+	// is as quick as ever against itself.
+	SlowClock Kind = "slow-clock"
 	// Freeze stops CPUs while the counters go on: SMIs (all CPUs), a hypervisor
 	// that takes a virtual CPU away (one).
 	Freeze Kind = "freeze"
@@ -72,7 +75,7 @@ const (
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
-	return []Kind{SlowReads, Freeze, LateTimers, Stall, Pause, Readers, MappedReaders}
+	return []Kind{SlowReads, SlowClock, Freeze, LateTimers, Stall, Pause, Readers, MappedReaders}
 }
 
 // Scope is which CPUs an event of a process meets.
@@ -93,7 +96,7 @@ type Process struct {
 	Scope  Scope
 	Rates  []float64 // events a second in each phase of the model, while none is under way
 	Length Dist
-	Extra  Dist // slow-reads: added to each read of the reference
+	Extra  Dist // slow-reads, slow-clock: added to each read
 	Count  int  // readers, mapped-readers: how many CPUs
 }
 

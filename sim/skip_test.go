@@ -45,6 +45,10 @@ process stall stall
 process pause pause
  rate 0.02/s
  length exp 2s
+process serialised slow-clock
+ rate 0.3/s
+ length exp 40ms
+ extra lognormal 80us 1 max 900us
 process readers readers
  count 3
  rate 0.2/s
