@@ -39,6 +39,7 @@ func rooms() map[string]Ring {
 		"klog":              Core,
 		"sim":               Core,
 		"trace":             Core,
+		"internal/burst":    Core,
 		"internal/doctor":   Core,
 		"internal/explain":  Core,
 		"internal/fidelity": Core,
@@ -59,6 +60,7 @@ func rooms() map[string]Ring {
 		"internal/load":     Edge,
 		"internal/perf":     Edge,
 
+		"internal/plot":     Surface,
 		"internal/report":   Surface,
 		"internal/exporter": Surface,
 		"internal/cli":      Surface,
