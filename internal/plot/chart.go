@@ -1,0 +1,274 @@
+package plot
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Scale is how values are laid out along an axis.
+type Scale int
+
+const (
+	Linear Scale = iota
+	Log          // values of 0 or less do not show
+	// LogPlusOne is the logarithm of value + 1, for counts that begin with 0.
+	LogPlusOne
+)
+
+// Axis is one side of a chart.
+type Axis struct {
+	Label string // with the unit
+	Scale Scale
+	// Low and High are the range; where both are 0, it is that of the data.
+	Low, High float64
+	// Ticks are where numbers stand; where there are none, round ones are chosen.
+	Ticks []float64
+	// Percent shows shares as per cent.
+	Percent bool
+}
+
+// Point is a value, and where it has an interval, its ends. Low and High both
+// 0 mean that there is none.
+type Point struct {
+	X, Y      float64
+	Low, High float64
+}
+
+func (p Point) hasInterval() bool { return p.Low != 0 || p.High != 0 }
+
+// Style is how a series is drawn.
+type Style int
+
+const (
+	Points Style = iota // markers, with whiskers where there are intervals
+	Line                // a line, with a band where there are intervals
+	Dashed              // a dashed line, with a band where there are intervals
+)
+
+// Series is what one entry of the legend stands for. Its colour and marker
+// follow from its place among the series.
+type Series struct {
+	Name   string
+	Style  Style
+	Points []Point
+}
+
+// Mark is a line across the chart at a value of one axis, with a text.
+type Mark struct {
+	At       float64
+	Vertical bool // at a value of the x axis
+	Text     string
+}
+
+// Chart is a picture as data.
+type Chart struct {
+	Title    string
+	Subtitle string // what the numbers are from
+	// Description tells in a sentence what is to be seen, for readers who do not see it.
+	Description string
+	X, Y        Axis
+	Series      []Series
+	Marks       []Mark
+	Width       int // in CSS pixels; 0 means 760
+	Height      int // 0 means 460
+}
+
+// Validate reports what keeps a chart from being drawn.
+func (c *Chart) Validate() error {
+	var errs []error
+	if c.Width < 0 || c.Width > 0 && c.Width < 320 || c.Height < 0 || c.Height > 0 && c.Height < 240 {
+		errs = append(errs, fmt.Errorf("a chart of %d by %d pixels: want at least 320 by 240", c.Width, c.Height))
+	}
+	if len(c.Series) > len(palette()) {
+		errs = append(errs, fmt.Errorf("%d series: want at most %d, more cannot be told apart", len(c.Series), len(palette())))
+	}
+	n := 0
+	for _, s := range c.Series {
+		n += len(s.Points)
+		for _, p := range s.Points {
+			for _, v := range [...]float64{p.X, p.Y, p.Low, p.High} {
+				if math.IsNaN(v) || math.IsInf(v, 0) {
+					errs = append(errs, fmt.Errorf("series %q holds a value that is no number", s.Name))
+					break
+				}
+			}
+		}
+	}
+	if n == 0 {
+		errs = append(errs, errors.New("no points"))
+	}
+	for _, a := range [...]*Axis{&c.X, &c.Y} {
+		if a.Low > a.High || a.Scale == Log && (a.Low < 0 || a.High < 0) {
+			errs = append(errs, fmt.Errorf("axis %q from %v to %v", a.Label, a.Low, a.High))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// place lays values of an axis out along a number of pixels.
+type place struct {
+	axis      *Axis
+	low, high float64 // as the scale has them
+	from, to  float64 // pixels
+}
+
+// scaled is a value as the scale has it, and false where it has none.
+func (a *Axis) scaled(v float64) (float64, bool) {
+	switch a.Scale {
+	case Log:
+		return math.Log10(v), v > 0
+	case LogPlusOne:
+		return math.Log10(v + 1), v > -1
+	}
+	return v, true
+}
+
+func (a *Axis) unscaled(s float64) float64 {
+	switch a.Scale {
+	case Log:
+		return math.Pow(10, s)
+	case LogPlusOne:
+		return math.Pow(10, s) - 1
+	}
+	return s
+}
+
+// newPlace takes the range of the axis, or that of the values with some room.
+func newPlace(a *Axis, values []float64, from, to float64) place {
+	p := place{axis: a, low: math.Inf(1), high: math.Inf(-1), from: from, to: to}
+	take := func(v float64) {
+		if s, ok := a.scaled(v); ok {
+			p.low, p.high = min(p.low, s), max(p.high, s)
+		}
+	}
+	if a.Low != 0 || a.High != 0 {
+		take(a.Low)
+		take(a.High)
+	} else {
+		for _, v := range values {
+			take(v)
+		}
+		if room := (p.high - p.low) * 0.04; room > 0 {
+			p.low, p.high = p.low-room, p.high+room
+		}
+	}
+	if !(p.low < p.high) { // one value, or none
+		if math.IsInf(p.low, 0) {
+			p.low, p.high = 0, 1
+		}
+		p.low, p.high = p.low-0.5, p.high+0.5
+	}
+	return p
+}
+
+// at returns the pixel of a value; what lies outside the range is moved to its end.
+func (p *place) at(v float64) float64 {
+	s, ok := p.axis.scaled(v)
+	if !ok {
+		s = p.low
+	}
+	s = min(max(s, p.low), p.high)
+	return p.from + (p.to-p.from)*(s-p.low)/(p.high-p.low)
+}
+
+// beyond is at, but not moved to the end of the range: what is drawn there is
+// cut off. Values that the scale does not have lie below all others.
+func (p *place) beyond(v float64) float64 {
+	const far = 3 // times the length of the axis
+	s, ok := p.axis.scaled(v)
+	if !ok {
+		s = math.Inf(-1)
+	}
+	share := min(max((s-p.low)/(p.high-p.low), -far), far)
+	return p.from + (p.to-p.from)*share
+}
+
+func (p *place) shows(v float64) bool {
+	s, ok := p.axis.scaled(v)
+	return ok && s >= p.low-1e-9 && s <= p.high+1e-9
+}
+
+// ticks returns where numbers stand: those of the axis, or round ones.
+func (p *place) ticks() []float64 {
+	var all []float64
+	if len(p.axis.Ticks) > 0 {
+		all = p.axis.Ticks
+	} else if p.axis.Scale == Linear {
+		all = linearTicks(p.low, p.high)
+	} else {
+		all = logTicks(p.low, p.high)
+		if p.axis.Scale == LogPlusOne { // counts: 0, and no parts of one
+			all = append([]float64{0}, slices.DeleteFunc(all, func(v float64) bool { return v < 1 })...)
+		}
+	}
+	var shown []float64
+	for _, v := range all {
+		if p.shows(v) {
+			shown = append(shown, v)
+		}
+	}
+	return shown
+}
+
+// minor returns where short lines without numbers stand: the multiples between powers of ten.
+func (p *place) minor() []float64 {
+	if p.axis.Scale != Log {
+		return nil
+	}
+	var all []float64
+	for e := math.Floor(p.low); e <= p.high; e++ {
+		for f := 2.0; f < 10; f++ {
+			if v := f * math.Pow(10, e); p.shows(v) {
+				all = append(all, v)
+			}
+		}
+	}
+	return all
+}
+
+// linearTicks are multiples of 1, 2 or 5 times a power of ten.
+func linearTicks(low, high float64) []float64 {
+	step := math.Pow(10, math.Floor(math.Log10((high-low)/5)))
+	for _, m := range [...]float64{10, 5, 2} {
+		if (high-low)/(m*step) >= 4 {
+			step *= m
+			break
+		}
+	}
+	var ticks []float64
+	for i := math.Ceil(low / step); i*step <= high+step*1e-9; i++ {
+		ticks = append(ticks, i*step)
+	}
+	return ticks
+}
+
+// logTicks are powers of ten, and where these are few, also 2 and 5 times them.
+func logTicks(low, high float64) []float64 {
+	factors := []float64{1}
+	if high-low < 2.5 {
+		factors = []float64{1, 2, 5}
+	}
+	var ticks []float64
+	for e := math.Floor(low) - 1; e <= math.Ceil(high); e++ {
+		for _, f := range factors {
+			ticks = append(ticks, f*math.Pow(10, e))
+		}
+	}
+	return ticks
+}
+
+// number shows a value of the axis.
+func (a *Axis) number(v float64) string {
+	unit := ""
+	if a.Percent {
+		v, unit = v*100, " %"
+	}
+	s := fmt.Sprintf("%.10g", math.Round(v*1e9)/1e9)
+	if strings.Contains(s, "e") {
+		s = fmt.Sprintf("%.0f", v)
+	}
+	return s + unit
+}
