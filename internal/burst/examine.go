@@ -96,7 +96,9 @@ func (r *Result) fit(pooled []Pooled, opt Options) []*fitted {
 	}
 	if best >= 0 {
 		r.Models[best].Best = true
-		r.Models[best].Curve = fits[best].curve(pooled)
+	}
+	for i := range r.Models {
+		r.Models[i].Curve = fits[i].curve(pooled, i == best, r.Models[max(best, 0)].Needed)
 	}
 	return fits
 }
@@ -118,7 +120,7 @@ func (m *fitted) describe(pooled []Pooled, opt Options) Model {
 	out.EpisodesPerBootLow = bound(math.Exp(lambda.Low), lambda.OpenLow)
 	out.EpisodesPerBootHigh = bound(math.Exp(lambda.High), lambda.OpenHigh)
 	mean, length := m.mean(m.shape), m.meanLength(Confidence)
-	out.MeanLength = bound(mean, math.IsInf(mean, 0))
+	out.MeanLength = bound(mean, mean > longest/1.01)
 	out.MeanLengthLow = bound(length.Low, length.OpenLow)
 	out.MeanLengthHigh = bound(length.High, length.OpenHigh)
 	for i, p := range pooled {
@@ -139,18 +141,28 @@ func (m *fitted) at(retries int) Fitted {
 	return Fitted{retries, m.rate(k), i.Low, i.High}
 }
 
-// curve is the fitted rate over the range of the rows and somewhat beyond.
-func (m *fitted) curve(pooled []Pooled) []Fitted {
+// curve is the fitted rate from no retry to somewhat beyond the rows and, if
+// that is not much farther, the number needed; with intervals where they are asked for.
+func (m *fitted) curve(pooled []Pooled, intervals bool, need Needed) []Fitted {
 	const points = 48
-	top := float64(pooled[len(pooled)-1].Retries)*1.5 + 2
+	last := float64(pooled[len(pooled)-1].Retries)
+	top := 1.5*last + 2
+	if need.Retries != nil {
+		top = max(top, min(1.3*float64(*need.Retries), 5*last+10))
+	}
 	var curve []Fitted
-	last := -1
+	at := -1
 	for i := range points + 1 {
-		// Even steps of the logarithm of attempts, as most plots have them.
+		// Even steps of the logarithm of attempts, as a plot has them.
 		retries := int(math.Round(math.Exp(math.Log(top+1)*float64(i)/points))) - 1
-		if retries > last {
+		if retries <= at {
+			continue
+		}
+		at = retries
+		if intervals {
 			curve = append(curve, m.at(retries))
-			last = retries
+		} else {
+			curve = append(curve, Fitted{Retries: retries, Rate: m.rate(float64(retries + 1))})
 		}
 	}
 	return curve
@@ -216,7 +228,7 @@ func formula(n Name) string {
 // Reliability Engineering International 16 (2000) 23-26, for the likelihood ratio.
 func (m *fitted) leaveOut(pooled []Pooled, i int) (LeftOut, bool) {
 	others := slices.Delete(slices.Clone(pooled), i, i+1)
-	if len(others) < m.size() || hopeless(others) != nil {
+	if len(others) < m.size() || len(mixed(others)) < 2 {
 		return LeftOut{}, false
 	}
 	rest := fitFamily(m.name, dataOf(others))

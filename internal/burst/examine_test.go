@@ -25,6 +25,21 @@ func TestEveryRowIsPredictedFromTheOthers(t *testing.T) {
 	}
 }
 
+func TestARowIsNotPredictedFromOthersThatFixNoSlope(t *testing.T) {
+	m := examine(t, []Row{{3, 400, 42, 0}, {10, 300, 9, 0}, {50, 400, 0, 0}}, Options{}).Models[0]
+	if len(m.LeftOut) != 1 || m.LeftOut[0].Retries != 50 {
+		t.Errorf("left out: %+v, want the row with 50 retries alone", m.LeftOut)
+	}
+}
+
+func TestWhereRatesDoNotFallNoNumberOfRetriesIsEnough(t *testing.T) {
+	for _, m := range examine(t, []Row{{3, 100, 5, 0}, {5, 100, 10, 0}, {10, 100, 20, 0}}, Options{}).Models {
+		if m.Needed.Retries != nil || m.Needed.High != nil || m.MeanLength != nil || m.MeanLengthHigh != nil {
+			t.Errorf("%s: %+v, mean %v", m.Family, m.Needed, m.MeanLength)
+		}
+	}
+}
+
 func TestCountsThatCarryNoConclusionAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, code string
@@ -37,7 +52,9 @@ func TestCountsThatCarryNoConclusionAreRefused(t *testing.T) {
 		{"rates that rise", "no-fall", []Row{{3, 100, 5, 0}, {5, 100, 10, 0}, {10, 100, 20, 0}}},
 		{"rates that are equal", "no-fall", []Row{{3, 100, 10, 0}, {10, 100, 10, 0}, {50, 100, 10, 0}}},
 		{"rates that fall by no more than chance", "no-fall", []Row{{3, 20, 3, 0}, {10, 20, 2, 0}}},
-		{"unstable boots in one row only", "one-row-with-events", []Row{{3, 400, 42, 0}, {50, 400, 0, 0}}},
+		{"unstable boots in one row only", "one-mixed-row", []Row{{3, 400, 42, 0}, {50, 400, 0, 0}}},
+		{"all, some and none", "one-mixed-row", []Row{{3, 40, 40, 0}, {5, 40, 20, 0}, {50, 400, 0, 0}}},
+		{"all and none", "one-mixed-row", []Row{{3, 40, 40, 0}, {4, 400, 0, 0}}},
 		{"rates that no family has", "no-fit", []Row{{0, 1000, 400, 0}, {3, 1000, 10, 0}, {6, 1000, 300, 0}, {9, 1000, 5, 0}, {12, 1000, 100, 0}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

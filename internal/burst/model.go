@@ -286,7 +286,7 @@ func (m *fitted) rateInterval(k, confidence float64) stats.Interval {
 }
 
 // mostAttempts is where the search for attempts ends.
-const mostAttempts = 1e7
+const mostAttempts = 1e6
 
 // attemptsFor is how many attempts bring the rate down to p, as a real number
 // of at least one, and false where no number below mostAttempts does.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/cswatch/cswatch/clocksource"
 	"github.com/cswatch/cswatch/watchdog"
@@ -24,6 +25,7 @@ func (r *Result) conclude(pooled []Pooled, fits []*fitted, opt Options) {
 	rec.Concluded = len(rec.Problems) == 0
 	if !rec.Concluded {
 		rec.Designs = designs(nil, opt)
+		rec.BetterCure = betterCure(rec.Designs, opt.Delay)
 		return
 	}
 	at := slices.IndexFunc(r.Models, func(m Model) bool { return m.Best })
@@ -32,6 +34,7 @@ func (r *Result) conclude(pooled []Pooled, fits []*fitted, opt Options) {
 	rec.span(r.Models)
 	rec.Automatic = automatic(m, opt.CPUs)
 	rec.Designs = designs(m, opt)
+	rec.BetterCure = betterCure(rec.Designs, opt.Delay)
 	rec.MoreBoots = moreBoots(pooled, r.Models, fits, opt)
 	r.Tells = tells(pooled, r.Models, m)
 	r.doubts(pooled, best)
@@ -110,6 +113,45 @@ func designs(m *fitted, opt Options) []Design {
 		list = append(list, d)
 	}
 	return list
+}
+
+// betterCure says what cures slow reads other than by reading again.
+func betterCure(list []Design, delay clocksource.Nanos) string {
+	var never, accept []string
+	widest := Design{}
+	for _, d := range list {
+		switch {
+		case !d.Condemns:
+			never = append(never, fmt.Sprintf("%s (%s)", d.Era, d.Releases))
+		case d.Accepts == "yes":
+			accept = append(accept, string(d.Era))
+		}
+		if d.Condemns && d.ReadLimit > widest.ReadLimit {
+			widest = d
+		}
+	}
+	text := fmt.Sprintf("More retries make such verdicts rarer and leave their cause. In %s latency condemns no clock, however few the retries: that is the cure where it can be had. ",
+		join(never))
+	switch {
+	case delay == 0:
+		return text + fmt.Sprintf("Else a higher limit is one, if reads stay below it: it is highest in %s (%s), with %d µs.",
+			widest.Era, widest.Releases, widest.ReadLimit/clocksource.Microsecond)
+	case len(accept) == 0:
+		return text + fmt.Sprintf("No limit of the others lies above reads of %s.", micros(delay))
+	}
+	return text + fmt.Sprintf("Else a higher limit is one: reads of %s are not slow in %s; it is highest in %s (%s), with %d µs.",
+		micros(delay), join(accept), widest.Era, widest.Releases, widest.ReadLimit/clocksource.Microsecond)
+}
+
+func micros(d clocksource.Nanos) string {
+	return fmt.Sprintf("%.4g µs", float64(d)/float64(clocksource.Microsecond))
+}
+
+func join(words []string) string {
+	if n := len(words) - 1; n > 0 {
+		return strings.Join(words[:n], ", ") + " and " + words[n]
+	}
+	return strings.Join(words, "")
 }
 
 // Bounds of the search for boots.
@@ -224,7 +266,7 @@ func (r *Result) doubts(pooled []Pooled, best Model) {
 		}
 	}
 	if few > 0 && best.DF > 0 {
-		r.warn("few-events", "%d of %d rows have fewer than 5 unstable boots expected: the goodness of fit is only roughly chi-squared", few, len(best.Rows))
+		r.warn("few-events", "in %d of %d rows fewer than 5 unstable boots are expected: the goodness of fit is only roughly chi-squared", few, len(best.Rows))
 	}
 	if rec.Retries != nil && rec.Low != nil && *rec.Retries == 0 && *rec.Low == 0 {
 		r.warn("none-needed", "the wanted rate is reached without any retry")
@@ -247,6 +289,12 @@ func tells(pooled []Pooled, models []Model, m *fitted) []string {
 	}
 	if high > 1.05*low {
 		said = append(said, fmt.Sprintf("the number with all shorter ones, lambda, only by way of the family: %s to %s among those that fit", short(low), short(high)))
+	}
+	// Reads that are slow each by its own chance q make N checks fail at a rate of 1-exp(-N q^(R+1)):
+	// an exponential with lambda = N and tau = -1/log q.
+	if e := models[0]; e.EpisodesPerBootHigh != nil && *e.EpisodesPerBootHigh < 1 {
+		said = append(said, fmt.Sprintf("that slow reads come in episodes: reads that are slow each by its own chance would look exponential too, with lambda the number of checks in a boot, and at most %s is less than one",
+			short(*e.EpisodesPerBootHigh)))
 	}
 	return said
 }

@@ -58,23 +58,8 @@ func doubtful(pooled []Pooled, models []Model, fits []*fitted) []Problem {
 		})
 		return found
 	}
-	with := 0
-	for _, p := range pooled {
-		if p.Unstable > 0 {
-			with++
-		}
-	}
-	if with == 1 {
-		next := pooled[1]
-		between := int(math.Sqrt(float64(first.Retries+1)*float64(next.Retries+1))) - 1
-		found = append(found, Problem{
-			Code: "one-row-with-events",
-			Text: fmt.Sprintf("only boots with %d retries were unstable: the counts tell that episodes end before %d attempts, but not how they thin out", first.Retries, next.Retries+1),
-			Further: []Plan{
-				{max(between, first.Retries+1), max(100, first.Boots)},
-				{next.Retries, max(100, 3*next.Boots)},
-			},
-		})
+	if both := mixed(pooled); len(both) < 2 {
+		found = append(found, oneMixed(pooled, both))
 	}
 	fit := false
 	for _, model := range models {
@@ -89,6 +74,43 @@ func doubtful(pooled []Pooled, models []Model, fits []*fitted) []Problem {
 		})
 	}
 	return found
+}
+
+// mixed returns the rows in which some boots were unstable and others not. Two
+// of them are what it takes to fix a slope: with fewer, ever steeper curves fit as well.
+func mixed(pooled []Pooled) []int {
+	var found []int
+	for i, p := range pooled {
+		if 0 < p.Unstable && p.Unstable < p.Boots {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// oneMixed says that there are too few such rows, and asks for boots between
+// the last number of retries with unstable boots and the next one.
+func oneMixed(pooled []Pooled, both []int) Problem {
+	at := 0
+	for i, p := range pooled {
+		if p.Unstable > 0 {
+			at = i
+		}
+	}
+	next := pooled[min(at+1, len(pooled)-1)]
+	p := Problem{
+		Code: "one-mixed-row",
+		Text: "with each number of retries either all boots were unstable or none: the counts tell between which numbers the rate falls, but not how",
+	}
+	if len(both) == 1 {
+		p.Text = fmt.Sprintf("only with %d retries were some boots unstable and others not: the counts tell that the rate falls, but not how", pooled[both[0]].Retries)
+	}
+	between := int(math.Sqrt(float64(pooled[at].Retries+1)*float64(next.Retries+1))) - 1
+	if between > pooled[at].Retries && between < next.Retries {
+		p.Further = append(p.Further, Plan{between, max(100, pooled[at].Boots)})
+	}
+	p.Further = append(p.Further, Plan{next.Retries, max(100, 3*next.Boots)})
+	return p
 }
 
 // fallP is the one-sided p value of the likelihood ratio between the

@@ -72,7 +72,7 @@ type Model struct {
 	Rows    []FittedRow `json:"rows"`
 	LeftOut []LeftOut   `json:"left_out"` // empty where the other rows are too few
 	Needed  Needed      `json:"retries_needed"`
-	Curve   []Fitted    `json:"-"` // for a plot
+	Curve   []Fitted    `json:"-"` // for a plot; intervals for the best family alone
 }
 
 // Fitted is a fitted rate with its profile-likelihood interval.
@@ -125,6 +125,9 @@ type Recommendation struct {
 	// FamiliesLow and FamiliesHigh span the intervals of all families that fit.
 	FamiliesLow  *int `json:"families_low,omitempty"`
 	FamiliesHigh *int `json:"families_high,omitempty"`
+
+	// BetterCure says in sentences whether another limit or design cures what more retries only make rarer.
+	BetterCure string `json:"better_cure"`
 
 	Problems  []Problem  `json:"problems"` // why there is no conclusion
 	Automatic []Auto     `json:"automatic_rule"`
