@@ -185,7 +185,7 @@ func climb(f func([]float64) float64, box []Interval, start []float64, share flo
 		}
 		return v
 	}
-	const least = 1e-7 // of the width of the box: a likelihood is flat within it
+	const least = 1e-6 // of the width of the box: what is left changes a likelihood in the sixth digit behind the point
 	for step, rounds := share, 0; step > least && rounds < 4000; rounds++ {
 		x := append([]float64(nil), at...)
 		v := explore(x, value, step)

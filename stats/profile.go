@@ -21,46 +21,71 @@ type Bounds struct {
 //
 // Source: D. J. Venzon and S. H. Moolgavkar, A method for computing
 // profile-likelihood-based confidence intervals, Applied Statistics 37 (1988)
-// 87-94; the ends are found by halving, which needs no derivatives.
+// 87-94; the ends are found without derivatives.
 func ProfileInterval(profile func(float64) float64, at, low, high, confidence float64) Bounds {
 	if !(low <= at && at <= high) || !(confidence > 0 && confidence < 1) {
 		return Bounds{Interval: nowhere()}
 	}
 	floor := profile(at) - ChiSquaredQuantile(confidence)/2
+	above := func(x float64) float64 { return profile(x) - floor }
 	b := Bounds{Interval: Interval{low, high}}
-	inside := func(x float64) bool { return profile(x) >= floor }
-	if at == low || inside(low) {
+	if at == low || above(low) >= 0 {
 		b.OpenLow = true
 	} else {
-		b.Low = border(inside, at, low)
+		b.Low = border(above, at, low)
 	}
-	if at == high || inside(high) {
+	if at == high || above(high) >= 0 {
 		b.OpenHigh = true
 	} else {
-		b.High = border(inside, at, high)
+		b.High = border(above, at, high)
 	}
 	return b
 }
 
-// border halves the way from a point inside to one outside until both are one.
-// It looks near the inside first: far away, likelihoods are flat and numbers rough.
-func border(inside func(float64) bool, in, out float64) float64 {
+// border finds where a function falls from 0 or more, at in, to below 0, at
+// out. It looks near the inside first: far away, likelihoods are flat and numbers
+// rough. Then it draws lines through both ends, and halves where those do not help.
+//
+// Source: the Illinois method, M. Dowell and P. Jarratt, BIT 11 (1971) 168-174.
+func border(above func(float64) float64, in, out float64) float64 {
+	fIn, fOut := above(in), above(out)
 	for step := (out - in) / 1024; math.Abs(step) < math.Abs(out-in); step *= 2 {
-		if !inside(in + step) {
-			out = in + step
+		f := above(in + step)
+		if !(f >= 0) {
+			out, fOut = in+step, f
 			break
 		}
-		in += step
+		in, fIn = in+step, f
 	}
+	side := 0 // which end stayed where it was last time
 	for range 200 {
-		middle := in + (out-in)/2
-		if math.Abs(out-in) < 1e-7*(1e-3+math.Abs(in)) || middle == in || middle == out {
+		if math.Abs(out-in) < 1e-7*(1e-3+math.Abs(in)) {
 			break
 		}
-		if inside(middle) {
-			in = middle
+		x := in + (out-in)/2
+		// A line from a value that is no number, or far below, leads nowhere.
+		if t := fIn / (fIn - fOut); t > 0.001 && t < 0.999 && !math.IsInf(fOut, 0) {
+			x = in + (out-in)*t
+		}
+		if x == in || x == out {
+			break
+		}
+		f := above(x)
+		if f >= 0 {
+			in, fIn = x, f
+			if side == 1 {
+				fOut /= 2
+			}
+			side = 1
 		} else {
-			out = middle
+			out, fOut = x, f
+			if side == -1 {
+				fIn /= 2
+			}
+			side = -1
+		}
+		if math.Abs(f) < 1e-5 { // far less than what any likelihood is worth
+			return x
 		}
 	}
 	return in

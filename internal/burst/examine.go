@@ -38,6 +38,9 @@ func Examine(rows []Row, opt Options) (*Result, error) {
 		opt.CPUs = cpus[0]
 	}
 	pooled := Pool(rows)
+	if len(pooled) > maxNumbers {
+		return nil, fmt.Errorf("%d different numbers of retries: want at most %d", len(pooled), maxNumbers)
+	}
 	res := &Result{Models: []Model{}, Warnings: []Warning{}, DoesNotTell: doesNotTell()}
 	for _, p := range pooled {
 		res.Rows = append(res.Rows, observed(p))
@@ -45,6 +48,9 @@ func Examine(rows []Row, opt Options) (*Result, error) {
 			res.warn("rows-disagree", "the %d rows with %d retries do not share one rate (p = %.2g): something else than the number of retries differed between them",
 				p.Rows, p.Retries, p.Agreement)
 		}
+	}
+	if len(pooled) > maxMore {
+		res.warn("small-families-only", "of %d different numbers of retries only the families of two parameters are fitted: the larger ones are fitted to at most %d", len(pooled), maxMore)
 	}
 	fits := res.fit(pooled, opt)
 	res.conclude(pooled, fits, opt)
@@ -62,13 +68,22 @@ func observed(p Pooled) RowResult {
 
 // carried reports whether so many different numbers of retries carry a family:
 // there must be no more parameters than rows, and of the larger families fewer,
-// or nothing would test them.
+// or nothing would test them. Of very many rows these would take minutes.
 func carried(f family, rows int) bool {
 	if f.size() > 2 {
-		return rows > f.size()
+		return rows > f.size() && rows <= maxMore
 	}
 	return rows >= f.size()
 }
+
+// Bounds of the work, which grows with the square of the different numbers of
+// retries. Campaigns have four or ten.
+const (
+	maxNumbers     = 60
+	maxMore        = 20 // above, only the families of two parameters are fitted
+	maxLeftOut     = 30 // above, no row is predicted from the others
+	maxLeftOutMore = 10 // above, none by families of more than two parameters
+)
 
 // rejected is the p value below which a family does not fit.
 const rejected = 0.05
@@ -123,9 +138,13 @@ func (m *fitted) describe(pooled []Pooled, opt Options) Model {
 	out.MeanLength = bound(mean, mean > longest/1.01)
 	out.MeanLengthLow = bound(length.Low, length.OpenLow)
 	out.MeanLengthHigh = bound(length.High, length.OpenHigh)
+	predict := len(pooled) <= maxLeftOutMore || m.size() == 2 && len(pooled) <= maxLeftOut
 	for i, p := range pooled {
 		f := m.at(p.Retries)
 		out.Rows = append(out.Rows, FittedRow{f, f.Rate * float64(p.Boots)})
+		if !predict {
+			continue
+		}
 		if left, ok := m.leaveOut(pooled, i); ok {
 			out.LeftOut = append(out.LeftOut, left)
 		}

@@ -1,7 +1,9 @@
 package burst
 
 import (
+	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -21,6 +23,19 @@ func TestEveryRowIsPredictedFromTheOthers(t *testing.T) {
 		// An interval ends where the test begins to reject.
 		if (l.PredictionP >= 0.05) != (l.CountLow <= l.Unstable && l.Unstable <= l.CountHigh) {
 			t.Errorf("%d retries: interval and p value disagree: %+v", l.Retries, l)
+		}
+	}
+}
+
+func TestBootsWithoutAnEventAreWorthTheirExactInterval(t *testing.T) {
+	few := examine(t, []Row{{3, 400, 0, 0}}, Options{}).Recommendation.Problems[0]
+	if !strings.Contains(few.Text, "takes 3688 boots") || few.Further[1] != (Plan{3, 3288}) {
+		t.Errorf("400 boots: %+v", few)
+	}
+	for boots, enough := range map[int]bool{3687: false, 3688: true} {
+		p := examine(t, []Row{{3, boots, 0, 0}}, Options{}).Recommendation.Problems[0]
+		if strings.Contains(p.Text, "more retries are not needed") != enough {
+			t.Errorf("%d boots: %s", boots, p.Text)
 		}
 	}
 }
@@ -89,16 +104,17 @@ func TestTheAutomaticRuleIsJudgedAtItsOwnRetries(t *testing.T) {
 		t.Fatalf("8 CPUs: %+v", r.Automatic)
 	}
 	near(t, "its rate", r.Automatic[0].Rate, 1-math.Exp(-0.14229*math.Exp(-3/12.3115)), 1e-4)
-	if three := examine(t, rfc(), Options{}).Models[0].Rows[0].Rate; !(r.Automatic[0].Rate > three) {
+	both := examine(t, rfc(), Options{Width: 500})
+	if three := both.Models[0].Rows[0].Rate; !(r.Automatic[0].Rate > three) {
 		t.Errorf("with fewer retries the rate %g is not above %g", r.Automatic[0].Rate, three)
 	}
-	all := examine(t, rfc(), Options{}).Recommendation.Automatic
+	all := both.Recommendation.Automatic
 	for i, a := range all {
 		if a.Retries != i+1 || a.CPUsTo < a.CPUsFrom || i > 0 && a.CPUsFrom != all[i-1].CPUsTo+1 {
 			t.Errorf("rule %d: %+v", i, a)
 		}
 	}
-	withCPUs := rfc()
+	withCPUs := []Row{{3, 400, 42, 0}, {20, 400, 8, 0}}
 	for i := range withCPUs {
 		withCPUs[i].CPUs = 8
 	}
@@ -164,6 +180,58 @@ func TestDoubtsComeWithTheConclusion(t *testing.T) {
 	}
 	if got := codes(examine(t, two, Options{Rate: 0.9})); !strings.Contains(got, "none-needed") {
 		t.Errorf("nothing needed: warnings %q", got)
+	}
+}
+
+func TestTheWorkIsBoundedWhateverTheTable(t *testing.T) {
+	var many []Row
+	for i := range 12 {
+		many = append(many, Row{Retries: i, Boots: 200, Unstable: 60 - 2*i})
+	}
+	r := examine(t, many, Options{Width: 1000})
+	for _, m := range r.Models {
+		if predicted := len(m.LeftOut) > 0; predicted != (m.Family == Exponential || m.Family == Pareto) {
+			t.Errorf("%s: rows predicted: %v", m.Family, predicted)
+		}
+	}
+	for i := range 50 {
+		many = append(many, Row{Retries: 100 + i, Boots: 1})
+	}
+	if _, err := Examine(many, Options{}); err == nil || !strings.Contains(err.Error(), "62 different numbers of retries") {
+		t.Errorf("62 numbers of retries: %v", err)
+	}
+	if r := examine(t, many[:22], Options{Width: 1000}); len(r.Models) != 2 || r.Warnings[0].Code != "small-families-only" {
+		t.Errorf("22 numbers of retries: %d models, warnings %v", len(r.Models), r.Warnings)
+	}
+}
+
+// Whatever the counts: no panic, every number a number, every interval around its value.
+func TestAnyCountsGiveADocument(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for range 60 {
+		var rows []Row
+		for range 1 + rng.IntN(3) {
+			boots := 1 + rng.IntN([...]int{2, 20, 1_000_000}[rng.IntN(3)])
+			unstable := [...]int{0, boots, rng.IntN(boots + 1), min(1, boots)}[rng.IntN(4)]
+			rows = append(rows, Row{Retries: rng.IntN([...]int{3, 100, MaxRetries + 1}[rng.IntN(3)]), Boots: boots, Unstable: unstable})
+		}
+		r := examine(t, rows, Options{Rate: [...]float64{1e-9, 0.001, 0.5, 0.999999}[rng.IntN(4)]})
+		if _, err := json.Marshal(r); err != nil {
+			t.Errorf("%v: %v", rows, err)
+		}
+		if rec := r.Recommendation; rec.Concluded != (len(rec.Problems) == 0) || rec.Concluded && rec.Family == "" {
+			t.Errorf("%v: %+v", rows, rec)
+		}
+		for _, m := range r.Models {
+			for _, f := range m.Rows {
+				if !(0 <= f.RateLow && f.RateLow <= f.Rate*1.0001 && f.Rate <= f.RateHigh*1.0001 && f.RateHigh <= 1) {
+					t.Errorf("%v, %s: %+v", rows, m.Family, f)
+				}
+			}
+			if n := m.Needed; n.Low == nil || n.Retries != nil && *n.Low > *n.Retries || n.Retries != nil && n.High != nil && *n.High < *n.Retries {
+				t.Errorf("%v, %s: retries %v %v %v", rows, m.Family, n.Low, n.Retries, n.High)
+			}
+		}
 	}
 }
 

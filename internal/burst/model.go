@@ -10,7 +10,7 @@ import (
 // condemning episodes: outside, a rate is 0 or 1 in every digit.
 const (
 	leastLog = -80
-	mostLog  = 900
+	mostLog  = 700
 )
 
 // point is a model: log lambda and a shape.
@@ -194,18 +194,19 @@ func (m *fitted) eta(k float64) float64 { return m.a + m.logS(m.shape, k) }
 // rate is the share of boots that k attempts condemn.
 func (m *fitted) rate(k float64) float64 { return -math.Expm1(-math.Exp(m.eta(k))) }
 
-// deviance is how far the model is from the observed rates.
+// deviance is how far the model is from the observed rates. It comes from the
+// logarithms, because a rate near 1 has lost the share that stays stable.
 func (m *fitted) deviance() float64 {
 	dev := 0.0
 	for _, c := range m.d {
-		dev += stats.BinomialDeviance(stats.Count{Events: int(c.k), Trials: int(c.n)}, m.rate(c.attempts))
+		dev += max(0, 2*(c.saturated()-c.logLikelihood(m.eta(c.attempts))))
 	}
 	return dev
 }
 
 // along returns the profile of a quantity that lambda is given by: the
 // likelihood, maximised over the shape, where log lambda is a(shape, x). Each
-// call goes on from where the last one ended.
+// call goes on from where the last one ended, and from the fit.
 func (m *fitted) along(a func(shape []float64, x float64) float64) func(x float64) float64 {
 	from := m.shape
 	return func(x float64) float64 {
@@ -216,14 +217,20 @@ func (m *fitted) along(a func(shape []float64, x float64) float64) func(x float6
 			_, l := stats.MaximiseLine(func(s float64) float64 { return objective([]float64{s}) }, m.box[0].Low, m.box[0].High)
 			return l
 		}
-		var l, again float64
-		from, l = stats.Maximise(objective, m.box, from)
-		if _, again = stats.Maximise(objective, m.box, m.shape); again > l {
-			l = again
+		// A narrow ridge may hold a climb up, and another start then passes it.
+		last, l := stats.Maximise(objective, m.box, from)
+		first, again := stats.Maximise(objective, m.box, m.shape)
+		if again > l {
+			last, l = first, again
 		}
+		from = last
 		return l
 	}
 }
+
+// endless is a mean length above which the counts set no limit: the mean of a
+// power law runs away as its exponent nears the one that has none.
+const endless = 1e4
 
 // manyEpisodes is more than a boot has room for: a bound of lambda above it is
 // one that the edge of the family's box sets, not the counts.
@@ -263,7 +270,7 @@ func (m *fitted) meanLength(confidence float64) stats.Bounds {
 		b.Low, b.High = math.Exp(b.Low), math.Exp(b.High)
 		// A family that reaches no further than the search does has no end there either.
 		b.OpenLow = b.OpenLow || b.Low < 1.01*shortest
-		b.OpenHigh = b.OpenHigh || b.High > longest/1.01
+		b.OpenHigh = b.OpenHigh || b.High > endless
 	}
 	return b
 }

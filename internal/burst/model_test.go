@@ -68,6 +68,19 @@ func TestTheExponentialFitIsTheBestPointOfAGrid(t *testing.T) {
 	near(t, "upper end of lambda", *m.EpisodesPerBootHigh, high, 0.001)
 }
 
+// The profile of the log-normal family runs along a narrow bent ridge.
+func TestTheLogNormalProfileIsThatOfAGrid(t *testing.T) {
+	m := fitFamily(LogNormal, dataOf(Pool(rfc())))
+	low := m.logLambda(Confidence).Low
+	best := math.Inf(-1)
+	for x := 1.0; x < 4; x += 0.005 {
+		for s := 0.1; s < 2; s += 0.005 {
+			best = max(best, m.d.logLikelihood(m.family, point{low, []float64{x, math.Log(s)}}))
+		}
+	}
+	near(t, "the likelihood at the lower end of lambda", m.l-best, 1.9207, 0.003)
+}
+
 func TestALargerFamilyFitsNoWorseThanTheOneItContains(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 4))
 	for range 40 {

@@ -18,6 +18,9 @@ func (r *Result) conclude(pooled []Pooled, fits []*fitted, opt Options) {
 	rec.Rate, rec.Problems, rec.Automatic = opt.Rate, []Problem{}, []Auto{}
 	r.Tells = []string{}
 	if p := hopeless(pooled); p != nil {
+		if p.Code == "no-event" {
+			p.enough(pooled[0], opt.Rate)
+		}
 		rec.Problems = append(rec.Problems, *p)
 	} else {
 		rec.Problems = append(rec.Problems, doubtful(pooled, r.Models, fits)...)

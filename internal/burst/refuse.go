@@ -41,6 +41,18 @@ func hopeless(pooled []Pooled) *Problem {
 	return nil
 }
 
+// enough adds what boots without an event tell by themselves of the wanted rate.
+func (p *Problem) enough(first Pooled, rate float64) {
+	if stats.ClopperPearson(first.Count(), Confidence).High <= rate {
+		p.Text += fmt.Sprintf(". That is no more than the %s that are wanted, without any model: more retries are not needed", percent(rate))
+		return
+	}
+	// So many boots without an event put the exact interval below the rate.
+	boots := int(math.Ceil(math.Log((1-Confidence)/2) / math.Log1p(-rate)))
+	p.Text += fmt.Sprintf(". To show without a model that it is no more than the %s that are wanted takes %d boots without an event in all", percent(rate), boots)
+	p.Further = append(p.Further, Plan{first.Retries, max(1, boots-first.Boots)})
+}
+
 // doubtful returns why a fit carries no conclusion. fits are those of all
 // families that the rows carry, the exponential first.
 func doubtful(pooled []Pooled, models []Model, fits []*fitted) []Problem {

@@ -53,7 +53,7 @@ func advice() []Entry {
 		advise("capture-full-log", "Collect the whole kernel log", "A filtered or cut log has lost the lines that decide: the reference line holds no \"tsc\", and the cause stands before the verdict.",
 			"The verdict is undecided.", "Collect it without a filter.", NoRisk, "journalctl -k -b --no-pager -o short-monotonic > kernel.log    # or: dmesg > kernel.log"),
 		advise("raise-read-retries", "Allow more read retries", "The kernel tries again more often before it gives up on a slow read. It helps against short disturbances and little against long ones, and it needs a kernel that has the parameter.",
-			"Slow reads on 5.14 to 6.8 or 5.10.50 and later, where an upgrade is not possible.", "Set it at run time and on the command line. It does not bring back a TSC that is already condemned.", Reversible, "echo 50 > /sys/module/clocksource/parameters/max_cswd_read_retries    # boot: clocksource.max_cswd_read_retries=50"),
+			"Slow reads on 5.14 to 6.8 or 5.10.50 and later, where an upgrade is not possible.", "Set it at run time and on the command line. It does not bring back a TSC that is already condemned. Whoever has counted boots learns from cswatch fit how many retries a wanted rate needs.", Reversible, "echo 50 > /sys/module/clocksource/parameters/max_cswd_read_retries    # boot: clocksource.max_cswd_read_retries=50"),
 		advise("remove-option", "Remove the option", "The option hides a fault or is not honoured by this kernel.",
 			"The command line holds it and the log contradicts it.", "Take it off the command line, reboot, and see what the watchdog says.", UntilReboot, ""),
 		advise("stop-the-tool", "Stop the tool that writes the TSC", "A program that writes MSRs or overclocks changed the counter or its rate.",

@@ -126,16 +126,6 @@ func (a *Axis) scaled(v float64) (float64, bool) {
 	return v, true
 }
 
-func (a *Axis) unscaled(s float64) float64 {
-	switch a.Scale {
-	case Log:
-		return math.Pow(10, s)
-	case LogPlusOne:
-		return math.Pow(10, s) - 1
-	}
-	return s
-}
-
 // newPlace takes the range of the axis, or that of the values with some room.
 func newPlace(a *Axis, values []float64, from, to float64) place {
 	p := place{axis: a, low: math.Inf(1), high: math.Inf(-1), from: from, to: to}

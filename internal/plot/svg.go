@@ -33,11 +33,10 @@ const (
 
 // drawing gathers a document.
 type drawing struct {
-	b      bytes.Buffer
-	c      *Chart
-	x, y   place
-	w, h   float64
-	legend []string
+	b    bytes.Buffer
+	c    *Chart
+	x, y place
+	w, h float64
 }
 
 // SVG writes the chart as one document.
