@@ -52,6 +52,18 @@ func TestClopperPearsonAgreesWithBetaQuantilesOfGonum(t *testing.T) {
 	}
 }
 
+func TestTheExactIntervalHoldsForCountsOfAnySize(t *testing.T) {
+	for _, c := range []Count{{1, 1e9}, {0, 1e9}, {500_000, 1e6}, {999_999_999, 1e9}, {42, 4e8}, {123_456, 999_999_999}} {
+		i := ClopperPearson(c, 0.95)
+		if c.Events > 0 {
+			near(t, "upper tail at the low end", BinomialAtLeast(c, i.Low), 0.025, 1e-6)
+		}
+		if c.Events < c.Trials {
+			near(t, "lower tail at the high end", BinomialAtMost(c, i.High), 0.025, 1e-6)
+		}
+	}
+}
+
 // coverage is the exact probability that an interval holds the true proportion.
 func coverage(interval func(Count, float64) Interval, n int, p float64) float64 {
 	sum := 0.0

@@ -223,6 +223,34 @@ func holds(b stats.Bounds, x float64) int {
 	return 0
 }
 
+// The chi-squared approximation of the goodness of fit, although one row of the
+// campaign has less than one unstable boot expected: the share of simulated
+// campaigns that lie farther from their own fits than the observed one from its.
+// Its standard error is 0.015; the seed is fixed.
+func TestTheGoodnessOfFitIsWhatSimulationSays(t *testing.T) {
+	const runs = 1000
+	seen := fitFamily(Exponential, dataOf(Pool(rfc())))
+	rng := rand.New(rand.NewPCG(4, 2021))
+	farther := 0
+	for range runs {
+		var rows []Row
+		for _, r := range rfc() {
+			p, unstable := seen.rate(float64(r.Retries+1)), 0
+			for range r.Boots {
+				if rng.Float64() < p {
+					unstable++
+				}
+			}
+			rows = append(rows, Row{Retries: r.Retries, Boots: r.Boots, Unstable: unstable})
+		}
+		if m := fitFamily(Exponential, dataOf(Pool(rows))); m.deviance() >= seen.deviance() {
+			farther++
+		}
+	}
+	t.Logf("%d of %d simulated campaigns lie farther from their fits", farther, runs)
+	near(t, "p", float64(farther)/runs, stats.ChiSquaredTail(seen.deviance(), 2), 0.06)
+}
+
 // On small grids the coverage can be summed over every outcome.
 func TestCoverageOnASmallGridIsNearTheNominalOne(t *testing.T) {
 	const boots = 25
