@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/cswatch/cswatch/internal/report"
 	"github.com/cswatch/cswatch/machine"
@@ -41,7 +40,7 @@ func (f *watchFlags) chooseEra(s *machine.Snapshot) (chosenEra, error) {
 			candidates = []watchdog.Candidate{{Era: watchdog.E12}}
 			chosen.doubt = fmt.Sprintf("the era of this kernel could not be told (%s): the newest, %s, is run", found.Why, watchdog.E12)
 		}
-		pick = newest(candidates)
+		pick, _ = watchdog.Newest(candidates) // there is one
 		chosen.why = "of this kernel: " + found.Why
 		if len(candidates) > 1 {
 			chosen.doubt = fmt.Sprintf("this kernel may have the watchdog of %s (%s): the newest, %s, is run", eraNames(candidates), found.Why, pick.Era)
@@ -59,15 +58,6 @@ func (f *watchFlags) chooseEra(s *machine.Snapshot) (chosenEra, error) {
 		chosen.notes = append(chosen.notes, fmt.Sprintf("--retries does not count for %s: it has no such parameter", pick.Era))
 	}
 	return chosen, nil
-}
-
-// newest returns the candidate of the latest era. Variants of long-term series
-// are newer than the era that the series began with.
-func newest(all []watchdog.Candidate) watchdog.Candidate {
-	eras := watchdog.Eras()
-	return slices.MaxFunc(all, func(a, b watchdog.Candidate) int {
-		return slices.Index(eras, a.Era) - slices.Index(eras, b.Era)
-	})
 }
 
 func eraNames(all []watchdog.Candidate) string {

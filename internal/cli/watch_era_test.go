@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cswatch/cswatch/machine"
+	"github.com/cswatch/cswatch/watchdog"
+)
+
+// TestAWatchRunsTheNewestEraThatTheKernelMayHave: what a vendor may have taken
+// in decides, not where a variant stands in the list of eras.
+func TestAWatchRunsTheNewestEraThatTheKernelMayHave(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		kernel machine.Kernel
+		want   watchdog.Era
+	}{
+		{"RHEL 8", machine.Kernel{Release: "4.18.0-553.el8_10.x86_64", Distro: "rhel"}, watchdog.E7},
+		{"RHEL 9", machine.Kernel{Release: "5.14.0-427.13.1.el9_4.x86_64", Distro: "rhel"}, watchdog.E11},
+		{"SLES 15 SP5", machine.Kernel{Release: "5.14.21-150500.55.83-default", Distro: "sles"}, watchdog.E9},
+		{"Ubuntu 22.04 without its signature", machine.Kernel{Release: "5.15.0-91-generic", Distro: "ubuntu"}, watchdog.LTS515224},
+		{"Debian 12 without its banner", machine.Kernel{Release: "6.1.0-57-amd64", Distro: "debian"}, watchdog.LTS61192},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := watchFlags{retries: -1}
+			got, err := f.chooseEra(&machine.Snapshot{Kernel: tt.kernel})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.profile.Era != tt.want || !strings.Contains(got.doubt, "the newest, "+string(tt.want)+", is run") {
+				t.Errorf("runs %s, doubt %q; want %s", got.profile.Era, got.doubt, tt.want)
+			}
+		})
+	}
+}
