@@ -56,8 +56,10 @@ type Event struct {
 	MaxCycles Opt[Hex]   `json:"max_cycles,omitzero"`
 	MaxIdleNS Opt[int64] `json:"max_idle_ns,omitzero"`
 
-	Cycles      Opt[int64] `json:"cycles,omitzero"`       // warp or time stamp
-	OtherCycles Opt[int64] `json:"other_cycles,omitzero"` // the second time stamp, or TSC_ADJUST after
+	Cycles      Opt[int64] `json:"cycles,omitzero"`       // a warp, or TSC_ADJUST before
+	OtherCycles Opt[int64] `json:"other_cycles,omitzero"` // TSC_ADJUST after
+	Stamp       Opt[Hex]   `json:"stamp,omitzero"`        // raw counter value of the CPU, where it is compared with another's
+	PeerStamp   Opt[Hex]   `json:"peer_stamp,omitzero"`   // that of the other CPU
 	FrequencyHz Opt[int64] `json:"frequency_hz,omitzero"`
 	MinNS       Opt[int64] `json:"min_ns,omitzero"`
 	MaxNS       Opt[int64] `json:"max_ns,omitzero"`

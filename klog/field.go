@@ -64,6 +64,9 @@ func fieldNamed(name string) *field {
 	if get := decimalNamed(base); get != nil {
 		return decimalField(name, columns, get)
 	}
+	if get := stampNamed(base); get != nil {
+		return stampField(name, columns, get)
+	}
 	f := fieldNamed(base)
 	if f == nil || f.class != className {
 		return nil
@@ -116,6 +119,17 @@ func decimalNamed(name string) func(*event.Event) *event.Opt[int64] {
 	return nil
 }
 
+// stampNamed maps the fields of counter values that a kernel prints in decimal.
+func stampNamed(name string) func(*event.Event) *event.Opt[event.Hex] {
+	switch name {
+	case "stamp":
+		return func(e *event.Event) *event.Opt[event.Hex] { return &e.Stamp }
+	case "peerstamp":
+		return func(e *event.Event) *event.Opt[event.Hex] { return &e.PeerStamp }
+	}
+	return nil
+}
+
 func ignore(*event.Event, string) bool    { return true }
 func unknown(*event.Event) (string, bool) { return "", false }
 func pad(s string, columns int) string    { return strings.Repeat(" ", max(0, columns-len(s))) + s }
@@ -145,6 +159,27 @@ func decimalField(name string, columns int, at func(*event.Event) *event.Opt[int
 		get: func(e *event.Event) (string, bool) {
 			v, ok := at(e).Get()
 			return pad(strconv.FormatInt(v, 10), columns), ok
+		},
+	}
+}
+
+// stampField is a counter value in decimal. Kernels print all 64 bits without a
+// sign: a TSC that was
+// set back below zero shows values close to 2^64.
+func stampField(name string, columns int, at func(*event.Event) *event.Opt[event.Hex]) *field {
+	return &field{
+		name: name, class: classUnsigned,
+		set: func(e *event.Event, s string) bool {
+			v, err := strconv.ParseUint(s, 10, 64)
+			if err != nil {
+				return false
+			}
+			*at(e) = event.Some(event.Hex(v))
+			return true
+		},
+		get: func(e *event.Event) (string, bool) {
+			v, ok := at(e).Get()
+			return pad(strconv.FormatUint(uint64(v), 10), columns), ok
 		},
 	}
 }

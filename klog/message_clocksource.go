@@ -59,7 +59,7 @@ func clocksourceMessages() []message {
 		{kind: event.InterCPUVerdict, prefix: cs, text: "Marking clocksource {cs} unstable due to inter CPU| skew", level: warn, life: "7.1-"},
 		{kind: event.ReferenceSpan, prefix: cs, text: "Watchdog    {ref:20} interval: |{ns:16}ns", level: warn, life: "7.1-"},
 		{kind: event.WatchedSpan, prefix: cs, text: "Clocksource {cs:20} interval: |{ns:16}ns", level: warn, life: "7.1-"},
-		{kind: event.CPUOrder, prefix: cs, text: "CPU{cpu} {cycles:16} < CPU{peer} {other:16} (cycles)", level: warn, life: "7.1-"},
+		{kind: event.CPUOrder, prefix: cs, text: "CPU{cpu} {stamp:16} < CPU{peer} {peerstamp:16} (cycles)", level: warn, life: "7.1-"},
 		{kind: event.ReadTimedOut, prefix: cs, text: "Watchdog {ref} read timed out. Readout| sequence took: {delay}ns", level: info, life: "7.1-"},
 		{kind: event.RemoteTimedOut, prefix: cs, text: "Watchdog remote CPU {cpu} read| timed out", level: info, life: "7.1-"},
 

@@ -18,6 +18,7 @@ func sample() event.Event {
 		Now: event.Some[event.Hex](0x1c29fb9), Last: event.Some[event.Hex](0x151e3b8), Mask: event.Some[event.Hex](0xffffffff),
 		MaxCycles: event.Some[event.Hex](0x212733415c7), MaxIdleNS: event.Some[int64](440795236380),
 		Cycles: event.Some[int64](4547752365), OtherCycles: event.Some[int64](-78394770), FrequencyHz: event.Some[int64](2299998000),
+		Stamp: event.Some[event.Hex](18446744073709546616), PeerStamp: event.Some[event.Hex](0xfffffffffffffff0),
 		MinNS: event.Some[int64](945683), MaxNS: event.Some[int64](945700), Seconds: event.Some[int64](26), RatePPM: event.Some[event.Rate](-600043.5),
 		SchedNS: event.Some(event.Sched{Gtod: 11633513890, GtodOffset: 2036384489, Raw: 13965149377, RawOffset: -295250974}),
 		Detail:  "clocksource watchdog",

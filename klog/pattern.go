@@ -40,6 +40,7 @@ type class uint8
 
 const (
 	classDecimal class = iota // optional minus, digits
+	classUnsigned             // digits
 	classHex                  // optional 0x, hexadecimal digits
 	classMHz                  // digits, point, digits
 	className                 // a clocksource name: no blanks, no quotes
@@ -236,6 +237,10 @@ func matchField(text string, pos int, c class, following string) (int, outcome) 
 		}
 		end = span(text, end, isDigit)
 		if end == pos || !isDigit(text[end-1]) {
+			return end, mismatch
+		}
+	case classUnsigned:
+		if end = span(text, end, isDigit); end == pos {
 			return end, mismatch
 		}
 	case classHex:

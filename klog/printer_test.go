@@ -67,7 +67,7 @@ func generated(rng *rand.Rand, p watchdog.Profile) (watchdog.Setup, watchdog.Ver
 		Era: p.Era, Kind: kinds[rng.IntN(len(kinds))], CPU: rng.IntN(2000), Time: span(), Attempts: 1 + rng.IntN(60), Compared: true,
 		Delay: span(), Sequence: span(), Watched: interval(), Reference: interval(),
 		PeerCPU: rng.IntN(2000), EarlyCPU: rng.IntN(2000), LateCPU: rng.IntN(2000),
-		Earlier: clocksource.Cycles(rng.Uint64() >> 1), Later: clocksource.Cycles(rng.Uint64() >> 1),
+		Earlier: clocksource.Cycles(rng.Uint64()), Later: clocksource.Cycles(rng.Uint64()),
 	}
 	if v.Kind == watchdog.TooLong {
 		v.Watched.NS |= 2 * clocksource.NanosPerSecond // else it would not be too long
@@ -130,6 +130,29 @@ func TestVerdictsSurviveTheirText(t *testing.T) {
 		if printed[k] == 0 {
 			t.Errorf("no %s was printed: the test lost its subject", k)
 		}
+	}
+}
+
+// TestStampsAboveHalfOfTheirRangeHaveNoSign: the counter of a CPU that was set
+// back below zero is close to 2^64, and kernels print it as it is.
+func TestStampsAboveHalfOfTheirRangeHaveNoSign(t *testing.T) {
+	p, _ := watchdog.ProfileOf(watchdog.E12)
+	setup := watchdog.Setup{Profile: p, Reference: watchdog.Clock{Name: "hpet", Mask: clocksource.Mask32}, Watched: []watchdog.Clock{{Name: "tsc", Mask: clocksource.Mask64}}}
+	v := watchdog.Verdict{Era: watchdog.E12, Kind: watchdog.CondemnedCPUs, Earlier: 18446744073709546616, Later: 18446744073709551615, EarlyCPU: 3, LateCPU: 0}
+	lines := NewPrinter(setup).Verdict(&v)
+	want := []Line{
+		{Level: 4, Text: "clocksource: Marking clocksource tsc unstable due to inter CPU skew"},
+		{Level: 4, Text: "clocksource: CPU3 18446744073709546616 < CPU0 18446744073709551615 (cycles)"},
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Fatalf("(-want +printed):\n%s", diff)
+	}
+	read := readLines(lines)
+	if diff := cmp.Diff(Visible(&v, &setup), read); diff != "" {
+		t.Errorf("(-visible +read):\n%s", diff)
+	}
+	if len(read) != 2 || read[1].Stamp != event.Some[event.Hex](18446744073709546616) || read[1].Cut {
+		t.Errorf("read back %+v", read)
 	}
 }
 

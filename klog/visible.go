@@ -33,7 +33,7 @@ func Visible(v *watchdog.Verdict, s *watchdog.Setup) []event.Event {
 	case watchdog.CondemnedCPUs:
 		out = append(out,
 			event.Event{Kind: event.InterCPUVerdict, Clocksource: clock},
-			event.Event{Kind: event.CPUOrder, CPU: number(v.EarlyCPU), Cycles: event.Some(int64(v.Earlier)), PeerCPU: number(v.LateCPU), OtherCycles: event.Some(int64(v.Later))})
+			event.Event{Kind: event.CPUOrder, CPU: number(v.EarlyCPU), Stamp: hexOf(v.Earlier), PeerCPU: number(v.LateCPU), PeerStamp: hexOf(v.Later)})
 	case watchdog.TimedOut:
 		out = append(out, event.Event{Kind: event.ReadTimedOut, Reference: ref, DelayNS: nanos(v.Delay)})
 	case watchdog.RemoteTimedOut:

@@ -99,6 +99,14 @@ func number(format string, v event.Opt[int64]) string {
 	return ""
 }
 
+// counterAt is a counter value, in decimal as kernels print it.
+func counterAt(v event.Opt[event.Hex]) string {
+	if n, ok := v.Get(); ok {
+		return fmt.Sprintf(" at %d cycles", uint64(n))
+	}
+	return ""
+}
+
 // cpu names a CPU, or says that the line names none.
 func cpu(v event.Opt[int64]) string { return or(number("CPU %d", v), "a CPU") }
 
@@ -189,7 +197,7 @@ func checkEvent(e *event.Event) string {
 		s.add("a read on another CPU took too long, no check")
 		s.count("CPU %d", e.CPU)
 	case event.CPUOrder:
-		s.add("%s%s is behind %s%s", cpu(e.CPU), number(" at %d cycles", e.Cycles), cpu(e.PeerCPU), number(" at %d cycles", e.OtherCycles))
+		s.add("%s%s is behind %s%s", cpu(e.CPU), counterAt(e.Stamp), cpu(e.PeerCPU), counterAt(e.PeerStamp))
 	case event.VerifyStarted:
 		s.add("check of %s across CPUs", clock)
 		s.name(cpu(e.CPU)+" against CPUs %s", e.CPUs)

@@ -45,7 +45,7 @@ func timeline() []event.Event {
 		{Kind: event.InterCPUVerdict, Clocksource: "tsc"},
 		{Kind: event.ReferenceSpan, Reference: "hpet", IntervalNS: ns(500_000_000)},
 		{Kind: event.WatchedSpan, Clocksource: "tsc", IntervalNS: ns(510_000_000)},
-		{Kind: event.CPUOrder, CPU: ns(3), Cycles: ns(1000), PeerCPU: ns(0), OtherCycles: ns(2000)},
+		{Kind: event.CPUOrder, CPU: ns(3), Stamp: event.Some[event.Hex](1000), PeerCPU: ns(0), PeerStamp: event.Some[event.Hex](18446744073709546616)},
 		{Kind: event.ReadTimedOut, Reference: "hpet", DelayNS: ns(90_000)},
 		{Kind: event.RemoteTimedOut, CPU: ns(2)},
 		{Kind: event.VerifyStarted, Clocksource: "tsc", CPU: ns(0), CPUs: "1-3,6-7"},
