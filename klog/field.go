@@ -1,6 +1,7 @@
 package klog
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -36,6 +37,8 @@ func fieldNamed(name string) *field {
 		return hexField(name, "0x", func(e *event.Event) *event.Opt[event.Hex] { return &e.Mask })
 	case "xcycles":
 		return hexField(name, "0x", func(e *event.Event) *event.Opt[event.Hex] { return &e.MaxCycles })
+	case "limitms":
+		return limitMSField()
 	case "mhz":
 		return mhzField(3)
 	case "mhz6":
@@ -272,6 +275,24 @@ func derivedMS(name string, ns func(*event.Event) event.Opt[int64]) *field {
 		get: func(e *event.Event) (string, bool) {
 			v, ok := ns(e).Get()
 			return strconv.FormatInt(v/1_000_000, 10), ok
+		},
+	}
+}
+
+// limitMSField is a limit in milliseconds with three decimals, "62.500".
+func limitMSField() *field {
+	return &field{
+		name: "limitms", class: classMHz,
+		set: func(e *event.Event, s string) bool {
+			ns, ok := parseMHz(s) // the same digits: units of a millionth
+			if ok {
+				e.LimitNS = event.Some(ns)
+			}
+			return ok
+		},
+		get: func(e *event.Event) (string, bool) {
+			ns, ok := e.LimitNS.Get()
+			return fmt.Sprintf("%d.%03d", ns/1_000_000, ns/1000%1000), ok
 		},
 	}
 }

@@ -8,7 +8,7 @@ func anchors() []string {
 	return []string{
 		// clocksource core and watchdog
 		"locksource", "Marking", "wd_nsec", "wd_now", "' wd_", "' cs_", "cs_nsec", "cs_now", "wd2_n",
-		"read-back", "retried", "is current", "No current", "Long readout", "watchdog_max", "ahead of", "behind CPU",
+		"read-back", "retried", "is current", "No current", "Long readout", "watchdog_max", "coarse-", "ahead of", "behind CPU",
 		"check durations", " interval:", "(cycles)", "remote CPU", "read timed", "deprecated",
 		"Cycle offset", "Adjusting", "high resolution", "one-shot", "lost ticks", "Losing", "time source",
 		// TSC

@@ -5,6 +5,14 @@ import (
 	"github.com/cswatch/cswatch/event"
 )
 
+// Details of the messages of the design that forgives latency.
+const (
+	coarseChecked     = "checked coarsely"
+	coarseAwaiting    = "awaiting a fast read-out"
+	coarseConsecutive = "many in a row"
+	coarseLimit       = "the coarse limit"
+)
+
 // clocksourceMessages are the lines of the clocksource core and its watchdog.
 func clocksourceMessages() []message {
 	const cs = "clocksource: "
@@ -33,15 +41,16 @@ func clocksourceMessages() []message {
 		{kind: event.Retried, prefix: cs, text: on + "{ref} retried {retries} times| before success", level: warn, life: "5.14-7.0"},
 		{kind: event.DelayVerdict, prefix: cs, text: on + "wd-{cs}-wd excessive read-back delay of |{delay}ns vs. limit of {limit}ns, wd-wd read-back delay only {wddelay}ns, attempt {attempt}, marking {cs} unstable", level: warn, life: "6.3-7.0"},
 		{kind: event.DelayVerdict, prefix: cs, text: on + "wd-{cs}-wd read-back delay of |{delay}ns, attempt {attempt}, marking unstable", reads: variant, life: "vendor 5.14"},
-		{kind: event.CoarseCheck, prefix: cs, text: on + "{ref} read-back delay of {delay}ns, attempt {attempt}, coarse-grained skew| check followed by re-initialization", reads: variant, life: "never merged"},
-		{kind: event.CoarseCheck, prefix: cs, text: on + "{ref} read-back delay of {delay}ns, attempt {attempt}, awaiting| re-initialization", reads: variant, life: "never merged"},
+		{kind: event.CoarseCheck, prefix: cs, text: on + "{ref} read-back delay of {delay}ns, attempt {attempt}, coarse-grained skew| check followed by re-initialization", level: warn, life: "never merged", detail: coarseChecked},
+		{kind: event.CoarseCheck, prefix: cs, text: on + "{ref} read-back delay of {delay}ns, attempt {attempt}, awaiting| re-initialization", level: warn, life: "never merged", detail: coarseAwaiting},
 		{kind: event.BusyReference, prefix: cs, text: on + "{ref} wd-wd read-back delay of |{wddelay}ns", level: info, life: "5.17-7.0"},
 		{kind: event.DelayVerdict, prefix: cs, text: on + "{ref} read-back delay of |{delay}ns, attempt {attempt}, marking unstable", level: warn, life: "5.14-6.2, 5.10.y, 6.1.y"},
 		{kind: event.DelayVerdict, text: "on CPU{cpu}: {ref} read-back delay of |{delay}ns, attempt {attempt}, marking unstable", reads: variant, life: "left part cut"},
 		{kind: event.DelayVerdict, text: "{ref} read-back delay of {delay}ns, attempt |{attempt}, marking unstable", reads: variant, life: "left part cut"},
 		{kind: event.TestSkipped, prefix: cs, text: "wd-{cs}-wd read-back delay of {delay}ns, clock-skew| test skipped!", level: info, life: "5.17-7.0"},
-		{kind: event.CoarseCheck, prefix: cs, text: on + "{ref} {retries} consecutive coarse-grained| reads", reads: variant, life: "never merged"},
-		{kind: event.MaxSkewRaised, prefix: cs, text: on + "watchdog_max_skew increased to |{limit}ns", reads: variant, life: "never merged"},
+		{kind: event.CoarseCheck, prefix: cs, text: on + "{ref} {retries} consecutive coarse-grained| reads", level: warn, life: "never merged", detail: coarseConsecutive},
+		{kind: event.CoarseCheck, prefix: cs, text: on + "{ref} coarse-grained {limitms} ms clock-skew check| followed by re-initialization", level: warn, life: "never merged", detail: coarseLimit},
+		{kind: event.MaxSkewRaised, prefix: cs, text: on + "watchdog_max_skew increased to |{limit}ns", level: warn, life: "never merged"},
 		{kind: event.LongInterval, prefix: cs, text: "Long readout interval, skipping| watchdog check: cs_nsec: {ns} wd_nsec: {refns}", level: warn, life: "6.8-7.0, 6.6.15, 6.1.78, 5.10.210"},
 		{kind: event.ProbableStall, prefix: cs, text: "Watchdog clocksource '{ref}' advanced| only {refns} ns during {_} time interval, (probable CPU overutilization) skipping watchdog check.", reads: variant, life: "proposed 2022"},
 		{kind: event.ProbableStall, prefix: cs, text: "Watchdog clocksource '{ref}' advanced an| excessive {refns} ns during {_} time interval, (probable CPU overutilization) skipping watchdog check.", reads: variant, life: "proposed 2022"},

@@ -147,7 +147,7 @@ func TestLinesSeenInTheField(t *testing.T) {
 		{"the second line of a skip, of a clock with dashes in its name", "clocksource: wd-tsc-early-wd read-back delay of 107970ns, clock-skew test skipped!",
 			event.Event{Kind: event.TestSkipped, Clocksource: "tsc-early", DelayNS: some(107970)}},
 		{"the design that forgives latency", "clocksource: timekeeping watchdog on CPU3: hpet read-back delay of 70000ns, attempt 4, coarse-grained skew check followed by re-initialization",
-			event.Event{Kind: event.CoarseCheck, CPU: some(3), Reference: "hpet", DelayNS: some(70000), Attempt: some(4)}},
+			event.Event{Kind: event.CoarseCheck, CPU: some(3), Reference: "hpet", DelayNS: some(70000), Attempt: some(4), Detail: "checked coarsely"}},
 		{"the skew block's header with its left part cut off", " on CPU2: Marking clocksource 'tsc' as unstable because the skew is too large:",
 			event.Event{Kind: event.SkewVerdict, CPU: some(2), Clocksource: "tsc"}},
 		{"hex only", "clocksource:                       'hpet' wd_now: 25272026 wd_last: 2e9ce418 mask: ffffffff",

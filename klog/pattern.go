@@ -39,14 +39,14 @@ type field struct {
 type class uint8
 
 const (
-	classDecimal class = iota // optional minus, digits
-	classUnsigned             // digits
-	classHex                  // optional 0x, hexadecimal digits
-	classMHz                  // digits, point, digits
-	className                 // a clocksource name: no blanks, no quotes
-	classList                 // a CPU list: digits, commas, dashes
-	classWord                 // anything but blanks
-	classRest                 // anything up to the end of the line
+	classDecimal  class = iota // optional minus, digits
+	classUnsigned              // digits
+	classHex                   // optional 0x, hexadecimal digits
+	classMHz                   // digits, point, digits
+	className                  // a clocksource name: no blanks, no quotes
+	classList                  // a CPU list: digits, commas, dashes
+	classWord                  // anything but blanks
+	classRest                  // anything up to the end of the line
 )
 
 // outcome of matching a text against a pattern.

@@ -16,7 +16,7 @@ import (
 func allProfiles(t testing.TB) []watchdog.Profile {
 	t.Helper()
 	all := watchdog.Profiles()
-	// Details that changed within an era, and the design that was never merged.
+	// Details that changed within an era, and the designs that were never merged.
 	for _, at := range [...]struct {
 		era     watchdog.Era
 		release string
@@ -31,8 +31,14 @@ func allProfiles(t testing.TB) []watchdog.Profile {
 		}
 		all = append(all, p)
 	}
-	forgive, _ := watchdog.ProfileOf(watchdog.TipForgive)
-	return append(all, forgive)
+	for _, e := range watchdog.Designs() {
+		p, ok := watchdog.ProfileOf(e)
+		if !ok {
+			t.Fatalf("no design %s", e)
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 // generated is a setup of the era and a verdict that it could come to.
@@ -63,6 +69,9 @@ func generated(rng *rand.Rand, p watchdog.Profile) (watchdog.Setup, watchdog.Ver
 	if p.Skew.Shift > 0 {
 		kinds = []watchdog.Kind{watchdog.Agreed, watchdog.TimedOut, watchdog.RemoteTimedOut, watchdog.CondemnedSkew, watchdog.CondemnedCPUs, watchdog.NoReference}
 	}
+	if p.OnSlow == watchdog.ActCoarse {
+		kinds = []watchdog.Kind{watchdog.Agreed, watchdog.Coarse, watchdog.CondemnedSkew}
+	}
 	v := watchdog.Verdict{
 		Era: p.Era, Kind: kinds[rng.IntN(len(kinds))], CPU: rng.IntN(2000), Time: span(), Attempts: 1 + rng.IntN(60), Compared: true,
 		Delay: span(), Sequence: span(), Watched: interval(), Reference: interval(),
@@ -73,6 +82,12 @@ func generated(rng *rand.Rand, p watchdog.Profile) (watchdog.Setup, watchdog.Ver
 		v.Watched.NS |= 2 * clocksource.NanosPerSecond // else it would not be too long
 	}
 	v.Allowed = v.Attempts + rng.IntN(3)
+	switch {
+	case v.Kind == watchdog.Coarse:
+		v.CoarseReads, v.Compared, v.SkewLimit = 1+rng.IntN(300), rng.IntN(2) == 0, 62_500*clocksource.Microsecond
+	case v.Kind == watchdog.Skipped && p.Adapt == watchdog.AdaptSkip:
+		v.MaxSkew = 2 * v.Sequence
+	}
 	v.Skew = v.Watched.NS - v.Reference.NS
 	return s, v
 }
@@ -126,7 +141,7 @@ func TestVerdictsSurviveTheirText(t *testing.T) {
 		}
 	}
 	for _, k := range []event.Kind{event.DeltaVerdict, event.SkewVerdict, event.ReferenceInterval, event.SkewAmount, event.CurrentClock, event.DelayVerdict,
-		event.Retried, event.BusyReference, event.TestSkipped, event.LongInterval, event.FrequencyVerdict, event.InterCPUVerdict, event.CPUOrder, event.ReadTimedOut, event.RemoteTimedOut} {
+		event.Retried, event.BusyReference, event.TestSkipped, event.LongInterval, event.FrequencyVerdict, event.InterCPUVerdict, event.CPUOrder, event.ReadTimedOut, event.RemoteTimedOut, event.CoarseCheck, event.MaxSkewRaised} {
 		if printed[k] == 0 {
 			t.Errorf("no %s was printed: the test lost its subject", k)
 		}
@@ -247,6 +262,19 @@ func TestLinesOfRealKernels(t *testing.T) {
 				"4 clocksource:                       'tsc' cs_nsec: 0 cs_now: 0 cs_last: 0 mask: ffffffffffffffff\n" +
 				"4 clocksource:                       Clocksource 'tsc' skewed -485515617 ns (18446744073224 ms) over watchdog 'acpi_pm' interval of 485515617 ns (485 ms)\n" +
 				"4 clocksource:                       'hpet' (not 'tsc') is current clocksource.\n"},
+		{"the forgiving design lets a slow read-out pass", setup(watchdog.TipForgive, "", "tsc", "hpet", "tsc", clocksource.Mask32),
+			watchdog.Verdict{Kind: watchdog.Coarse, CPU: 3, Attempts: 4, Allowed: 4, Delay: 101333, CoarseReads: 1, Compared: true, SkewLimit: 62_500_000},
+			"4 clocksource: timekeeping watchdog on CPU3: hpet read-back delay of 101333ns, attempt 4, coarse-grained skew check followed by re-initialization\n" +
+				"4 clocksource: timekeeping watchdog on CPU3: hpet coarse-grained 62.500 ms clock-skew check followed by re-initialization\n"},
+		{"... and says that it waits, and every hundredth time that there were many", setup(watchdog.TipForgive, "", "tsc", "hpet", "tsc", clocksource.Mask32),
+			watchdog.Verdict{Kind: watchdog.Coarse, CPU: 3, Attempts: 4, Allowed: 4, Delay: 101333, CoarseReads: 200},
+			"4 clocksource: timekeeping watchdog on CPU3: hpet read-back delay of 101333ns, attempt 4, awaiting re-initialization\n" +
+				"4 clocksource: timekeeping watchdog on CPU3: hpet 200 consecutive coarse-grained reads\n"},
+		{"a dynamic limit is raised by a skip", setup(watchdog.PropDynamicSkew, "", "tsc", "hpet", "tsc", clocksource.Mask32),
+			watchdog.Verdict{Kind: watchdog.Skipped, CPU: 30, Attempts: 1, Allowed: 3, Sequence: 92539, Delay: 101000, MaxSkew: 185078},
+			"6 clocksource: timekeeping watchdog on CPU30: hpet wd-wd read-back delay of 92539ns\n" +
+				"6 clocksource: wd-tsc-wd read-back delay of 101000ns, clock-skew test skipped!\n" +
+				"4 clocksource: timekeeping watchdog on CPU30: watchdog_max_skew increased to 185078ns\n"},
 		{"2.6.32 prints only the difference", setup(watchdog.E1, "", "tsc", "hpet", "tsc", clocksource.Mask32),
 			watchdog.Verdict{Kind: watchdog.CondemnedSkew, Attempts: 1, Allowed: 1, Skew: -69003585},
 			"4 Clocksource tsc unstable (delta = -69003585 ns)\n"},

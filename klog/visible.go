@@ -13,7 +13,7 @@ import (
 func Visible(v *watchdog.Verdict, s *watchdog.Setup) []event.Event {
 	p := &s.Profile
 	clock, ref := s.Watched[v.Clock].Name, s.Reference.Name
-	var out []event.Event
+	out := coarse(v, s)
 	if retried(v, p) {
 		out = append(out, event.Event{Kind: event.Retried, CPU: number(v.CPU), Reference: ref, Retries: number(v.Attempts - 1)})
 	}
@@ -24,6 +24,9 @@ func Visible(v *watchdog.Verdict, s *watchdog.Setup) []event.Event {
 		out = append(out,
 			event.Event{Kind: event.BusyReference, CPU: number(v.CPU), Reference: ref, WatchdogDelayNS: nanos(v.Sequence)},
 			event.Event{Kind: event.TestSkipped, Clocksource: clock, DelayNS: nanos(v.Delay)})
+		if v.MaxSkew > 0 {
+			out = append(out, event.Event{Kind: event.MaxSkewRaised, CPU: number(v.CPU), LimitNS: nanos(v.MaxSkew)})
+		}
 	case watchdog.TooLong:
 		if p.LongInterval > 0 {
 			out = append(out, event.Event{Kind: event.LongInterval, IntervalNS: nanos(v.Watched.NS), ReferenceIntervalNS: nanos(v.Reference.NS)})
@@ -49,7 +52,7 @@ func nanos(n clocksource.Nanos) event.Opt[int64] { return event.Some(int64(n)) }
 // says so. Up to 6.10 either condition suffices, so that without retries every
 // success is announced; from 6.11 on both must hold.
 func retried(v *watchdog.Verdict, p *watchdog.Profile) bool {
-	if p.Text.Delay == "" || v.Attempts == 0 || v.Kind == watchdog.CondemnedDelay || v.Kind == watchdog.Skipped || v.Kind == watchdog.Coarse {
+	if p.Text.Delay == "" || v.Attempts == 0 || v.Kind == watchdog.CondemnedDelay || v.Kind == watchdog.Skipped || v.CoarseReads > 0 {
 		return false
 	}
 	n, most := v.Attempts-1, v.Allowed-1
@@ -57,6 +60,35 @@ func retried(v *watchdog.Verdict, p *watchdog.Profile) bool {
 		return n > 1 && n >= most
 	}
 	return n > 1 || n >= most
+}
+
+// coarse is what the design that forgives latency says of a slow read-out, in
+// the order in which the proposal does: the read-out, the warning where the row
+// of them is long, and the comparison if there is one.
+func coarse(v *watchdog.Verdict, s *watchdog.Setup) []event.Event {
+	if v.CoarseReads == 0 {
+		return nil
+	}
+	of := func(detail string) event.Event {
+		return event.Event{Kind: event.CoarseCheck, CPU: number(v.CPU), Reference: s.Reference.Name, Detail: detail}
+	}
+	slow := of(coarseAwaiting)
+	if v.Compared {
+		slow.Detail = coarseChecked
+	}
+	slow.DelayNS, slow.Attempt = nanos(v.Delay), number(v.Attempts)
+	out := []event.Event{slow}
+	if every, ok := s.CoarseWarning(); ok && v.CoarseReads%every == 0 {
+		row := of(coarseConsecutive)
+		row.Retries = number(v.CoarseReads)
+		out = append(out, row)
+	}
+	if v.Compared {
+		check := of(coarseLimit)
+		check.LimitNS = nanos(v.SkewLimit)
+		out = append(out, check)
+	}
+	return out
 }
 
 func delayVerdict(v *watchdog.Verdict, p *watchdog.Profile, clock, ref string) event.Event {

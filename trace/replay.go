@@ -78,7 +78,7 @@ func NewReplay(h Header, setup watchdog.Setup) (*Replay, error) {
 	r := &Replay{
 		header: h, w: w, setup: setup, interval: probe.Expiry,
 		jiffy:   clocksource.NanosPerSecond / clocksource.Nanos(setup.HZ),
-		spreads: p.OnSkip == watchdog.ActSuspend || p.LongInterval > 0 || p.Skew.Shift > 0,
+		spreads: p.OnSkip == watchdog.ActSuspend || p.LongInterval > 0 || p.Skew.Shift > 0 || p.Adapt == watchdog.AdaptSkip || p.Adapt == watchdog.AdaptLargest,
 	}
 	r.player = player{header: &r.header, setup: &r.setup}
 	return r, nil
@@ -277,7 +277,9 @@ func (r *Replay) judge(seq uint64, common reasons) {
 // reference was judged without that.
 func (r *Replay) missingThird(v *watchdog.Verdict, own *reasons) {
 	p := &r.setup.Profile
-	if p.Read == watchdog.ReadFour && r.header.Pattern == watchdog.ReadThree && (v.Attempts > 1 || v.Delay > v.ReadLimit) {
+	// Some designs look at it in every attempt.
+	always := p.Adapt == watchdog.AdaptRatio || p.Adapt == watchdog.AdaptLargest
+	if p.Read == watchdog.ReadFour && r.header.Pattern == watchdog.ReadThree && v.Attempts > 0 && (always || v.Attempts > 1 || v.Delay > v.ReadLimit) {
 		own.add(DoubtPattern, "only %s was recorded: whether the reference itself was slow cannot be told", r.header.Pattern)
 	}
 }

@@ -186,14 +186,16 @@ func (v *view) Exchange(clock, cpu int, r watchdog.RemoteRule) watchdog.Exchange
 	return v.w.exchange(v.due, clock, cpu, r)
 }
 
-// profiles returns every era, the design that was never released, and the release that counts from now on.
+// profiles returns every era, the designs that were never released, and the release that counts from now on.
 func profiles(t testing.TB) map[string]watchdog.Profile {
 	t.Helper()
 	all := map[string]watchdog.Profile{}
 	for _, p := range watchdog.Profiles() {
 		all[string(p.Era)] = p
 	}
-	all["tip-forgive"] = profile(t, watchdog.TipForgive)
+	for _, e := range watchdog.Designs() {
+		all[string(e)] = profile(t, e)
+	}
 	r, err := watchdog.ParseRelease("7.3.4")
 	if err != nil {
 		t.Fatal(err)

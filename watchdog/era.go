@@ -38,10 +38,6 @@ const (
 	LTS61192  Era = "LTS-6.1.192"  // 6.1.105 and later
 )
 
-// TipForgive is a design that was never released: it forgives latency. It is
-// kept because simulations compare it.
-const TipForgive Era = "tip-forgive"
-
 // Eras returns every era that a released kernel has, oldest first; the variants
 // of long-term series follow the mainline eras.
 func Eras() []Era {
@@ -51,14 +47,14 @@ func Eras() []Era {
 	}
 }
 
-// ParseEra reads the id of an era in any case, such as "e9" or "LTS-6.1.192".
+// ParseEra reads the id of an era or of one of the [Designs] in any case, such as "e9" or "LTS-6.1.192".
 func ParseEra(s string) (Era, error) {
-	for _, e := range append(Eras(), TipForgive) {
+	for _, e := range append(Eras(), Designs()...) {
 		if strings.EqualFold(string(e), strings.TrimSpace(s)) {
 			return e, nil
 		}
 	}
-	return "", fmt.Errorf("era %q: want E0 to E12, or one of %s", s, join(Eras()[13:]))
+	return "", fmt.Errorf("era %q: want E0 to E12, one of %s, or a design that was never released: %s", s, join(Eras()[13:]), join(Designs()))
 }
 
 // Candidate is an era that a kernel may have, and why.
@@ -133,7 +129,7 @@ func Resolve(s string) ([]Candidate, error) {
 	}
 	r, err := ParseRelease(s)
 	if err != nil {
-		return nil, fmt.Errorf("era or release %q: want an era such as E9 or LTS-6.1.192, or a release such as 5.15 or 5.15.224", s)
+		return nil, fmt.Errorf("era or release %q: want an era such as E9 or LTS-6.1.192, a release such as 5.15 or 5.15.224, or a design that was never released (%s)", s, join(Designs()))
 	}
 	found := EraOf(r)
 	if len(found) == 0 {

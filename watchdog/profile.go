@@ -2,6 +2,7 @@ package watchdog
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/cswatch/cswatch/clocksource"
 )
@@ -91,17 +92,20 @@ type Profile struct {
 	Releases string `json:"releases"`
 
 	Read             ReadPattern       `json:"read"`
-	Retries          int               `json:"retries"`             // default; attempts are one more
-	AutoRetries      bool              `json:"auto_retries"`        // by the number of online CPUs instead
-	RetriesParameter bool              `json:"retries_parameter"`   // clocksource.max_cswd_read_retries exists
-	VerifyParameter  bool              `json:"verify_parameter"`    // clocksource.verify_n_cpus exists
-	ReadLimit        Limit             `json:"read_limit,omitzero"` // accept an attempt whose wd-cs-wd delay is not above
-	SkipLimit        Limit             `json:"skip_limit,omitzero"` // skip where the wd-wd delay is above
-	OnSlow           Action            `json:"on_slow,omitempty"`   // all attempts were above ReadLimit
-	OnSkip           Action            `json:"on_skip,omitempty"`   // the reference itself was slow
-	Skew             SkewRule          `json:"skew"`                //
-	MaxSkew          clocksource.Nanos `json:"max_skew_ns"`         // S: default margins are twice this; 0 where there are no margins
-	Configurable     bool              `json:"configurable"`        // S can be set when the kernel is built, 50 to 1000 us
+	Retries          int               `json:"retries"`               // default; attempts are one more
+	AutoRetries      bool              `json:"auto_retries"`          // by the number of online CPUs instead
+	RetriesLog2      bool              `json:"retries_log2,omitzero"` // ... by its whole binary logarithm, a design
+	RetriesParameter bool              `json:"retries_parameter"`     // clocksource.max_cswd_read_retries exists
+	VerifyParameter  bool              `json:"verify_parameter"`      // clocksource.verify_n_cpus exists
+	ReadLimit        Limit             `json:"read_limit,omitzero"`   // accept an attempt whose wd-cs-wd delay is not above
+	SkipLimit        Limit             `json:"skip_limit,omitzero"`   // skip where the wd-wd delay is above
+	OnSlow           Action            `json:"on_slow,omitempty"`     // all attempts were above ReadLimit
+	CoarseReads      int               `json:"coarse_reads,omitzero"` // ActCoarse: a warning after so many slow read-outs in a row
+	Adapt            Adaptation        `json:"adapt,omitempty"`       // how a design's limits follow the delays
+	OnSkip           Action            `json:"on_skip,omitempty"`     // the reference itself was slow
+	Skew             SkewRule          `json:"skew"`                  //
+	MaxSkew          clocksource.Nanos `json:"max_skew_ns"`           // S: default margins are twice this; 0 where there are no margins
+	Configurable     bool              `json:"configurable"`          // S can be set when the kernel is built, 50 to 1000 us
 
 	// LongInterval is above which interval no check is made; 0 where every one is checked, however late.
 	LongInterval clocksource.Nanos `json:"long_interval_ns,omitzero"`
@@ -135,10 +139,12 @@ const SuspendTime = 300 * clocksource.NanosPerSecond
 // for the default, and counts only where the era has that parameter.
 func (p Profile) Attempts(cpus, parameter int) int {
 	switch {
-	case p.AutoRetries:
-		return clocksource.AutoRetries(cpus) + 1
 	case p.RetriesParameter && parameter >= 0:
 		return parameter + 1
+	case p.RetriesLog2:
+		return bits.Len(uint(max(cpus, 1))) + 1 // ilog2, plus one, plus the first attempt
+	case p.AutoRetries:
+		return clocksource.AutoRetries(cpus) + 1
 	}
 	return p.Retries + 1
 }

@@ -79,6 +79,12 @@ func typical(e Era) string {
 		return "5.4"
 	case E5, TipForgive:
 		return "5.15"
+	case PropDynamicSkew, PropRatio:
+		return "5.17"
+	case PropRetriesLog2:
+		return "6.8"
+	case PropMaxDelay:
+		return "6.14"
 	case E6:
 		return "6.1"
 	case E7:
@@ -188,10 +194,8 @@ func base(e Era) (Profile, bool) {
 			Remote:        RemoteRule{Reads: 5, Timeout: 50 * us, PerDistance: 5 * us, MaxTimeout: 500 * us},
 			Text:          TextRule{Skew: "frequency"},
 		}
-	case TipForgive:
-		p = likeE(E5)
-		p.OnSlow = ActCoarse
-		p.Releases = "never released"
+	case TipForgive, PropDynamicSkew, PropRatio, PropRetriesLog2, PropMaxDelay:
+		return design(e)
 	default:
 		return lts(e)
 	}

@@ -37,6 +37,9 @@ type Setup struct {
 	HZ int `json:"hz"`
 	// Retries is clocksource.max_cswd_read_retries; negative is the era's default.
 	Retries int `json:"retries"`
+	// CoarseReads is clocksource.max_cswd_coarse_reads of [TipForgive]: after so many
+	// slow read-outs in a row comes a warning. 0 is the design's default, negative is never.
+	CoarseReads int `json:"coarse_reads,omitzero"`
 	// OtherArch takes the delta rule of architectures other than x86.
 	OtherArch bool `json:"other_arch"`
 	// Current is the name of the current clocksource, "" if there is none.

@@ -81,6 +81,11 @@ type Verdict struct {
 	ReadLimit clocksource.Nanos `json:"read_limit_ns"`
 	SkipLimit clocksource.Nanos `json:"skip_limit_ns"`
 
+	// CoarseReads counts the slow read-outs in a row that the forgiving design
+	// let pass, this one included; MaxSkew is the read limit that a skip was raised to.
+	CoarseReads int               `json:"coarse_reads,omitzero"`
+	MaxSkew     clocksource.Nanos `json:"max_skew_ns,omitzero"`
+
 	Compared  bool              `json:"compared"`
 	Watched   Interval          `json:"watched"`
 	Reference Interval          `json:"reference"`

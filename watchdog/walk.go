@@ -1,7 +1,5 @@
 package watchdog
 
-import "github.com/cswatch/cswatch/clocksource"
-
 // shared is the tick of E0 and E1: the reference is read once, before the clocks.
 func (w *Watchdog) shared(s *State, t Tick, m Machine, reset int, out []Verdict) []Verdict {
 	now := m.ReadReference()
@@ -50,11 +48,15 @@ func (w *Watchdog) walk(s *State, t Tick, m Machine, reset int, out []Verdict) (
 			v.Kind = AlreadyCondemned
 			continue
 		}
-		rb, ok := w.read(i, m, v, allowed)
-		coarse := false
+		rb, ok := w.read(s, i, m, v, allowed)
 		switch {
 		case ok:
+			cs.Coarse = 0
 		case v.Kind == Skipped:
+			if w.profile.Adapt == AdaptSkip {
+				s.MaxSkew = 2 * v.Sequence
+				v.MaxSkew = s.MaxSkew
+			}
 			if w.profile.OnSkip == ActSuspend {
 				s.ForgetReference()
 				next.extra, next.broken = w.suspend, i+1 < len(w.setup.Watched)
@@ -62,7 +64,8 @@ func (w *Watchdog) walk(s *State, t Tick, m Machine, reset int, out []Verdict) (
 			}
 			continue // the old pair is kept, and ages
 		case w.profile.OnSlow == ActCoarse:
-			coarse = true
+			w.forgive(cs, c, v, &rb, reset)
+			continue
 		default:
 			condemn(cs, v, CondemnedDelay)
 			continue
@@ -75,10 +78,6 @@ func (w *Watchdog) walk(s *State, t Tick, m Machine, reset int, out []Verdict) (
 			continue
 		}
 		w.compare(v, c, old, rb.Clock, rb.Before)
-		if coarse {
-			w.forgive(cs, v)
-			continue
-		}
 		if longer := max(v.Watched.NS, v.Reference.NS); w.longest > 0 && longer > w.longest {
 			v.Kind = TooLong
 			next.fromNow = true
@@ -92,7 +91,7 @@ func (w *Watchdog) walk(s *State, t Tick, m Machine, reset int, out []Verdict) (
 // read makes attempts until one is fast enough. It fills the delays of the last
 // attempt; ok is false where no read-out is accepted, and the verdict's kind
 // tells whether that was a skip.
-func (w *Watchdog) read(i int, m Machine, v *Verdict, allowed int) (rb ReadBack, ok bool) {
+func (w *Watchdog) read(s *State, i int, m Machine, v *Verdict, allowed int) (rb ReadBack, ok bool) {
 	l := &w.limits[i]
 	v.ReadLimit, v.SkipLimit = l.read, l.skip
 	if w.profile.Read == ReadClockFirst {
@@ -104,13 +103,16 @@ func (w *Watchdog) read(i int, m Machine, v *Verdict, allowed int) (rb ReadBack,
 		rb = m.ReadBack(i, w.profile.Read)
 		v.Attempts++
 		v.Delay = w.between(&w.setup.Reference, rb.Before, rb.After)
-		if v.Delay <= l.read {
+		if w.profile.Adapt != AdaptNone {
+			w.adapt(s, i, v, &rb)
+		}
+		if v.Delay <= v.ReadLimit {
 			return rb, true
 		}
-		if !four {
+		if !four || w.profile.OnSkip == ActNothing {
 			continue
 		}
-		if v.Sequence = w.between(&w.setup.Reference, rb.After, rb.Again); v.Sequence > l.skip {
+		if v.Sequence = w.between(&w.setup.Reference, rb.After, rb.Again); v.Sequence > v.SkipLimit {
 			v.Kind = Skipped
 			return rb, false
 		}
@@ -121,25 +123,13 @@ func (w *Watchdog) read(i int, m Machine, v *Verdict, allowed int) (rb ReadBack,
 // judge compares the intervals with the limit of E0 to E11.
 func (w *Watchdog) judge(s *State, i int, v *Verdict) {
 	v.SkewLimit = w.limits[i].skew
+	if w.profile.Adapt != AdaptNone {
+		v.SkewLimit = w.adaptedSkew(s, i, v)
+	}
 	size := v.Skew.Abs()
 	if size > v.SkewLimit || w.profile.Skew.Inclusive && size == v.SkewLimit {
 		condemn(&s.Clocks[i], v, CondemnedSkew)
 		return
 	}
 	w.passed(&s.Clocks[i], &w.setup.Watched[i], v)
-}
-
-// coarseLimit is what the forgiving design compares with after slow reads.
-const coarseLimit = 62_500 * clocksource.Microsecond
-
-// forgive is the answer of the design that was never merged: compare coarsely,
-// then start anew.
-func (w *Watchdog) forgive(cs *ClockState, v *Verdict) {
-	v.SkewLimit = coarseLimit
-	if v.Skew.Abs() > coarseLimit {
-		condemn(cs, v, CondemnedSkew)
-		return
-	}
-	v.Kind = Coarse
-	cs.Initialised = false
 }

@@ -34,7 +34,7 @@ func newReplayCommand(env *Env) *cobra.Command {
 		Args: oneFile,
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&inputs.Eras, "era", nil, "eras or kernel releases to replay, such as E5,5.15,LTS-6.1.78; all adds the long-term variants (default E0 to E12)")
+	f.StringSliceVar(&inputs.Eras, "era", nil, "eras or kernel releases to replay, such as E5,5.15,LTS-6.1.78; all adds the long-term variants; also designs that were never merged, such as tip-forgive (default E0 to E12)")
 	f.IntSliceVar(&inputs.Retries, "retries", nil, "values of clocksource.max_cswd_read_retries to replay, for eras that have it (default that of each era)")
 	registerCompletion(cmd, "era", completeEras)
 	format := formatFlag(cmd, "text", "json", "jsonl")
@@ -202,6 +202,9 @@ func eraWords() []cobra.Completion {
 	var words []cobra.Completion
 	for _, p := range watchdog.Profiles() {
 		words = append(words, cobra.CompletionWithDesc(string(p.Era), p.Releases))
+	}
+	for _, e := range watchdog.Designs() {
+		words = append(words, cobra.CompletionWithDesc(string(e), "a design that was never released"))
 	}
 	return words
 }

@@ -150,6 +150,20 @@ func TestEveryMainlineEraIsTold(t *testing.T) {
 	}
 }
 
+func TestEveryDesignIsTold(t *testing.T) {
+	var told []string
+	for _, cells := range rows(section(t, read(t, folder+"/eras.md"), "## Designs that were never merged")) {
+		told = append(told, strings.Trim(cells[0], "`"))
+	}
+	var want []string
+	for _, e := range watchdog.Designs() {
+		want = append(want, string(e))
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("designs in their table (-known +told):\n%s", diff)
+	}
+}
+
 func TestTheReleasesInTheTableOfChangesAreThoseOfTheProfiles(t *testing.T) {
 	for _, cells := range rows(section(t, read(t, folder+"/eras.md"), "## What changed, and why it matters")) {
 		p, ok := watchdog.ProfileOf(watchdog.Era(cells[0]))

@@ -51,7 +51,7 @@ func clocksourceParameters() []Entry {
 			until("5.14", "7.0", "8", "5.10 checks all CPUs and has no parameter"),
 			doubtful("7.1", "7.1", "8", "removed by the rewrite, which came with 7.1 by inference")),
 		parameter("clocksource.max_cswd_coarse_reads", "A parameter that no release has",
-			"It belongs to a design that forgave slow reads and that was never merged.",
+			"It belongs to a design that forgave slow reads and that was never merged (tip-forgive): after so many slow read-outs in a row, 100 by default, it warned.",
 			"Remove it: a kernel ignores it."),
 		parameter("clocksource.arm_arch_timer.evtstrm", "Event stream of the ARM timer",
 			"It turns the periodic wake-up events of the ARM timer on or off and has nothing to do with the watchdog.",
