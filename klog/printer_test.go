@@ -291,6 +291,24 @@ func TestLinesOfRealKernels(t *testing.T) {
 	}
 }
 
+// TestThePrintedLimitIsTheOneOfTheBuild: the message prints S, which the
+// build option sets, whether or not it is the limit in force.
+func TestThePrintedLimitIsTheOneOfTheBuild(t *testing.T) {
+	for _, e := range []watchdog.Era{watchdog.E7, watchdog.E9, watchdog.E10, watchdog.E11} {
+		p, _ := watchdog.ProfileOf(e)
+		p, err := p.WithMaxSkew(200)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := watchdog.Setup{Profile: p, Reference: watchdog.Clock{Name: "hpet", Mask: clocksource.Mask32}, Watched: []watchdog.Clock{{Name: "tsc", Mask: clocksource.Mask64}}}
+		v := watchdog.Verdict{Kind: watchdog.CondemnedDelay, Delay: 1291830, Sequence: 440, Attempts: 2, Allowed: 2}
+		lines := NewPrinter(s).Verdict(&v)
+		if len(lines) != 1 || !strings.Contains(lines[0].Text, "delay of 1291830ns vs. limit of 200000ns,") {
+			t.Errorf("%s: %+v", e, lines)
+		}
+	}
+}
+
 func TestPrinterRemembersWhatKernelsRemember(t *testing.T) {
 	setup := func(e watchdog.Era) watchdog.Setup {
 		p, _ := watchdog.ProfileOf(e)

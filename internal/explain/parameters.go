@@ -57,7 +57,7 @@ func clocksourceParameters() []Entry {
 			"It turns the periodic wake-up events of the ARM timer on or off and has nothing to do with the watchdog.",
 			"Leave it alone unless the board's vendor says otherwise.", since("4.15", "seen from 4.15 on; the first release is not known")),
 		parameter("CONFIG_CLOCKSOURCE_WATCHDOG_MAX_SKEW_US", "Build option for the allowed skew",
-			"It sets the number of microseconds from which the watchdog's margins are made; each clock without a margin of its own gets twice the value. It can be 50 to 1000.",
+			"It sets the number of microseconds from which the watchdog's margins are made; each clock without a margin of its own gets twice the value. Up to 6.11 it is also the limit of the reading, and half of it the limit above which a check is skipped; from 6.12 on these follow the margins. It can be 50 to 1000.",
 			"Read it in the kernel's build configuration where the limits matter.",
 			until("5.18", "6.2", "100", "that it came with 5.18 and not with 5.17 is inferred"), until("6.3", "7.0", "125", ""),
 			doubtful("7.1", "7.1", "125", "removed by the rewrite, which came with 7.1 by inference")),
