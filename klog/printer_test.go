@@ -291,6 +291,27 @@ func TestLinesOfRealKernels(t *testing.T) {
 	}
 }
 
+func TestACheckAcrossCPUsWithoutOthersSaysSo(t *testing.T) {
+	for _, c := range []struct {
+		era  watchdog.Era
+		want string
+	}{
+		{watchdog.E5, "4 clocksource: Not enough CPUs to check clocksource 'tsc'."},
+		{watchdog.E11, "4 clocksource: Not enough CPUs to check clocksource 'tsc'."},
+		{watchdog.LTS510223, "4 clocksource: Checking clocksource tsc synchronization from CPU 0."},
+	} {
+		p, _ := watchdog.ProfileOf(c.era)
+		s := watchdog.Setup{Profile: p, Reference: watchdog.Clock{Name: "hpet", Mask: clocksource.Mask32}, Watched: []watchdog.Clock{{Name: "tsc", Mask: clocksource.Mask64}}}
+		var got []string
+		for _, l := range NewPrinter(s).Verification(&watchdog.Verification{Started: true}) {
+			got = append(got, fmt.Sprintf("%d %s", l.Level, l.Text))
+		}
+		if diff := cmp.Diff([]string{c.want}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.era, diff)
+		}
+	}
+}
+
 // TestThePrintedLimitIsTheOneOfTheBuild: the message prints S, which the
 // build option sets, whether or not it is the limit in force.
 func TestThePrintedLimitIsTheOneOfTheBuild(t *testing.T) {

@@ -61,6 +61,7 @@ type VerifyRule struct {
 	CPUs       string `json:"cpus"`                      // none, all or chosen
 	Default    int    `json:"default,omitzero"`          // how many are chosen
 	AllIfFew   bool   `json:"all_if_few,omitzero"`       // all of them where as many are online as would be chosen, or fewer
+	Uniform    bool   `json:"uniform_draw,omitzero"`     // every online CPU is drawn alike, not by a random id
 	Info       bool   `json:"info_level,omitzero"`       // the line is of level info, not warning
 	Durations  bool   `json:"always_durations,omitzero"` // the durations are printed even if all CPUs agree
 	ListsPeers bool   `json:"lists_peers,omitzero"`      // the line names the checked CPUs

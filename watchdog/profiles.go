@@ -37,7 +37,9 @@ func ProfileAt(e Era, r Release) (Profile, bool) {
 	p.Text.RetriedStrict = strict && p.OnSlow == ActCondemn
 	p.Text.UnsignedMS = p.Text.SkewedLine && r.Before("6.8")
 	if p.Verify.CPUs == "chosen" {
+		// The same change brought the even draw.
 		p.Verify.AllIfFew = !r.Before("6.16") || r.In("6.12.35") || r.In("6.1.142") || r.In("5.15.224")
+		p.Verify.Uniform = p.Verify.AllIfFew
 		p.Verify.Info = !r.Before("6.14") || r.In("6.12.16") || r.In("6.1.129") || r.In("5.15.224")
 		p.Verify.Durations = !r.Before("7.0")
 	}

@@ -1,6 +1,7 @@
 package watchdog
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/cswatch/cswatch/clocksource"
@@ -13,11 +14,15 @@ type Remote interface {
 
 // VerifyPlan tells which CPUs the check across CPUs asks.
 type VerifyPlan struct {
-	// CPUs is clocksource.verify_n_cpus; negative is the era's default.
-	CPUs int
+	// CPUs is clocksource.verify_n_cpus where Given says that it was set: 0 is
+	// none, negative is all but the asking one. Without it, and in eras that have
+	// no such parameter, the era's default counts.
+	CPUs  int
+	Given bool
 	// IDs is the number of possible CPU ids, from which the kernel draws; 0 is the number of online CPUs.
 	IDs int
-	// Random returns a number from 0 to n-1.
+	// Random returns a number from 0 to n-1. nil draws nobody: only the CPU that
+	// comes without a draw is asked.
 	Random func(n int) int
 }
 
@@ -43,16 +48,19 @@ func (w *Watchdog) VerifyFrom(clock, cpu int, online CPUs, plan VerifyPlan, m Re
 	if rule.CPUs == "none" || !c.VerifyPerCPU || w.setup.Current != c.Name {
 		return v
 	}
-	n := plan.CPUs
-	if n < 0 || !w.profile.VerifyParameter {
-		n = rule.Default
+	n := rule.Default
+	if plan.Given && w.profile.VerifyParameter {
+		n = plan.CPUs
 	}
-	all := rule.CPUs == "all" || plan.CPUs < -1 || rule.AllIfFew && n >= online.Count()
-	if n == 0 && !all {
+	switch {
+	case rule.CPUs == "all", n < 0, rule.AllIfFew && n > 0 && n >= online.Count():
+		v.Checked = others(cpu, online)
+	case n == 0:
 		return v
+	default:
+		v.Checked = choose(cpu, n, online, plan, rule.Uniform)
 	}
 	v.Started = true
-	v.Checked = w.choose(cpu, n, all, online, plan)
 	// The kernel's test is of signed 64-bit differences: with a narrower mask it never bites.
 	behind := func(d clocksource.Cycles) bool { return int64(d&clocksource.Cycles(c.Mask)) < 0 }
 	for i, peer := range v.Checked {
@@ -72,8 +80,22 @@ func (w *Watchdog) VerifyFrom(clock, cpu int, online CPUs, plan VerifyPlan, m Re
 	return v
 }
 
-// choose returns the CPUs to ask, ascending, without the asking one.
-func (w *Watchdog) choose(cpu, n int, all bool, online CPUs, plan VerifyPlan) []int {
+// others returns all online CPUs but one, ascending.
+func others(cpu int, online CPUs) []int {
+	var all []int
+	for c, left := online.First(), online.Count(); left > 0; c, left = online.Next(c), left-1 {
+		if c != cpu {
+			all = append(all, c)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// choose returns the CPUs to ask, ascending, without the asking one: the lowest
+// other one, and n-1 draws. A CPU that is drawn twice is asked once, and a draw
+// of the asking CPU is lost.
+func choose(cpu, n int, online CPUs, plan VerifyPlan, uniform bool) []int {
 	var chosen []int
 	add := func(c int) {
 		if c != cpu && !slices.Contains(chosen, c) {
@@ -81,27 +103,26 @@ func (w *Watchdog) choose(cpu, n int, all bool, online CPUs, plan VerifyPlan) []
 		}
 	}
 	first := online.First()
-	if all {
-		for c, left := first, online.Count(); left > 0; c, left = online.Next(c), left-1 {
-			add(c)
-		}
-		slices.Sort(chosen)
-		return chosen
-	}
 	if first == cpu {
 		first = online.Next(first)
 	}
 	add(first)
-	ids := plan.IDs
-	if ids == 0 {
-		ids = online.Count()
-	}
+	ids := cmp.Or(plan.IDs, online.Count())
 	for range n - 1 {
 		if plan.Random == nil {
 			break
 		}
-		// The first online CPU at or behind a random id, the lowest one behind the last.
-		add(online.Next(plan.Random(ids) - 1))
+		if !uniform {
+			// The first online CPU at or behind a random id, the lowest one behind the
+			// last: CPUs behind a gap of the ids are drawn more often.
+			add(online.Next(plan.Random(ids) - 1))
+			continue
+		}
+		c := online.First()
+		for range plan.Random(online.Count()) {
+			c = online.Next(c)
+		}
+		add(c)
 	}
 	slices.Sort(chosen)
 	return chosen

@@ -181,7 +181,7 @@ func (p *play) clock(name string) (watchdog.Clock, error) {
 func (p *play) verify() {
 	c := &p.facts.check
 	peers := c.peers
-	plan := watchdog.VerifyPlan{CPUs: -1, IDs: p.facts.cpus}
+	plan := watchdog.VerifyPlan{IDs: p.facts.cpus}
 	if len(peers) > 0 {
 		drawn := 0
 		plan.Random = func(int) int { drawn++; return peers[(drawn-1)%len(peers)] } // the log tells the draw
