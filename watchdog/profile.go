@@ -115,6 +115,7 @@ type Profile struct {
 
 	Rotate        bool `json:"rotate"`                   // each check runs on the next CPU
 	ExpiryFromNow bool `json:"expiry_from_now,omitzero"` // a late run is not caught up (7.3.4)
+	ResetOnce     bool `json:"reset_once,omitzero"`      // resumes between two ticks are one reset (E0, E1), not counted
 	HRESAtInit    bool `json:"hres_at_init,omitzero"`    // high resolution is granted before the first comparison (E0)
 	RatingAtOnce  bool `json:"rating_at_once,omitzero"`  // the rating drops in the check itself, without a thread (E0)
 	TickStable    bool `json:"tick_stable,omitzero"`     // a good check of the current clock calls its tick_stable callback (about 4.13 and later)

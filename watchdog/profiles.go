@@ -116,12 +116,13 @@ func base(e Era) (Profile, bool) {
 	case E0:
 		p = likeE(E4)
 		p.Read, p.Rotate, p.HRESAtInit, p.RatingAtOnce, p.TickStable = ReadSharedReference, false, true, true, false
-		p.Skew.Inclusive = true
+		p.Skew.Inclusive, p.ResetOnce = true, true
 		p.Text.Skew = "delta"
 		p.Releases = "2.6.18 to 2.6.30"
 	case E1:
 		p = likeE(E4)
 		p.Read, p.Text.Skew, p.TickStable = ReadSharedReference, "delta", false
+		p.ResetOnce = true // a counter is described from 3.0 on
 		p.Releases = "2.6.31 to 2.6.39"
 	case E2:
 		p = likeE(E4)

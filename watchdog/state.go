@@ -32,6 +32,8 @@ type ClockState struct {
 
 // Resume notes that the machine slept, or that somebody touched the watchdog
 // (a debugger): the next complete tick takes new pairs instead of comparing.
+// Each resume before that tick costs one such tick, but in E0 and E1, where
+// they are one.
 func (s *State) Resume() { s.ResetPending++ }
 
 // ForgetReference drops all saved pairs, as a change of the reference does.

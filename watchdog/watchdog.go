@@ -82,6 +82,9 @@ func (w *Watchdog) Step(s *State, t Tick, m Machine, out []Verdict) []Verdict {
 	}
 	if reset > 0 && s.ResetPending > 0 && !next.broken {
 		s.ResetPending--
+		if w.profile.ResetOnce {
+			s.ResetPending = 0
+		}
 	}
 	w.arm(s, t, next)
 	for i := first; i < len(out); i++ {
