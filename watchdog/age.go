@@ -22,10 +22,10 @@ func ByAge() []Era {
 		LTS51050,           // retries, 5.14
 		E5,                 //
 		LTS51094, LTS51517, // the skip of a busy reference, 5.17
-		E6,                 //
-		LTS510173, LTS6116, // the pause of five minutes, 6.3
-		E7,                 //
-		LTS510223, LTS6178, // long intervals are skipped, 6.8
+		E6,                              //
+		LTS510173, LTS515Pause, LTS6116, // the pause of five minutes, 6.3
+		E7,                             //
+		LTS510223, LTS515Long, LTS6178, // long intervals are skipped, 6.8
 		E8,                  //
 		LTS515224, LTS61192, // attempts by the CPUs, 6.9
 		E9, E10, E11, E12,

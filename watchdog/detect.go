@@ -44,8 +44,8 @@ type Identification struct {
 	Conflicts []string `json:"conflicts,omitempty"`
 }
 
-// Certain reports that exactly one era is left.
-func (i Identification) Certain() bool { return len(i.Candidates) == 1 }
+// Certain reports that exactly one era is left, and that it is not a guess.
+func (i Identification) Certain() bool { return len(i.Candidates) == 1 && !i.Candidates[0].Guess }
 
 var (
 	// The distributions that write the upstream release into uname -v. An epoch
@@ -224,6 +224,9 @@ func why(out Identification, start []Candidate, facts []observation) string {
 	}
 	if len(out.Candidates) > 1 {
 		b.WriteString("; more than one era remains")
+	}
+	if len(out.Candidates) > 0 && out.Candidates[0].Guess {
+		b.WriteString("; that is newer than " + newestRead + ", the newest kernel that was read, so that its era is a guess")
 	}
 	for _, c := range out.Conflicts {
 		b.WriteString("; against it: " + c)

@@ -32,10 +32,14 @@ const (
 	LTS510173 Era = "LTS-5.10.173" // 5.10.173 to 5.10.209
 	LTS510223 Era = "LTS-5.10.223" // 5.10.210 and later
 	LTS51517  Era = "LTS-5.15.17"  // 5.15.17 and later, until an unknown release
-	LTS515224 Era = "LTS-5.15.224" // 5.15.224; since about 5.15.165
-	LTS6116   Era = "LTS-6.1.16"   // 6.1.16 to 6.1.77 and Ubuntu's 6.2.16
-	LTS6178   Era = "LTS-6.1.78"   // 6.1.78 to 6.1.104
-	LTS61192  Era = "LTS-6.1.192"  // 6.1.105 and later
+	// 5.15 took the pause and the limit on long intervals, too. Whether it still
+	// had three retries then is not known: these are what it was if so, and have no release to be named after.
+	LTS515Pause Era = "LTS-5.15-pause"
+	LTS515Long  Era = "LTS-5.15-long"
+	LTS515224   Era = "LTS-5.15.224" // 5.15.224; since about 5.15.165
+	LTS6116     Era = "LTS-6.1.16"   // 6.1.16 to 6.1.77 and Ubuntu's 6.2.16
+	LTS6178     Era = "LTS-6.1.78"   // 6.1.78 to 6.1.104
+	LTS61192    Era = "LTS-6.1.192"  // 6.1.105 and later
 )
 
 // Eras returns every era that a released kernel has, oldest first; the variants
@@ -43,7 +47,7 @@ const (
 func Eras() []Era {
 	return []Era{
 		E0, E1, E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12,
-		LTS51050, LTS51094, LTS510173, LTS510223, LTS51517, LTS515224, LTS6116, LTS6178, LTS61192,
+		LTS51050, LTS51094, LTS510173, LTS510223, LTS51517, LTS515Pause, LTS515Long, LTS515224, LTS6116, LTS6178, LTS61192,
 	}
 }
 
@@ -65,6 +69,9 @@ type Candidate struct {
 	// Vendor is who adds patches to the release, or takes changes into an older
 	// one, in a way that is not known; "" for upstream and distributions that follow it.
 	Vendor string `json:"vendor,omitempty"`
+	// Guess says that the release is newer than every kernel that is described:
+	// the era is the newest one, and nothing tells whether it still holds.
+	Guess bool `json:"guess,omitzero"`
 }
 
 // Profile returns the profile of the candidate's era as its release has it.
@@ -99,9 +106,33 @@ func EraOf(r Release) []Candidate {
 		if s.doubt != "" {
 			reason = s.doubt
 		}
-		found = append(found, Candidate{Era: s.era, Release: r.String(), Reason: reason})
+		c := Candidate{Era: s.era, Release: r.String(), Reason: reason}
+		if c.Guess = at.Compare(release(newestRead)) > 0; c.Guess {
+			c.Reason += fmt.Sprintf("; a guess, because %s is newer than %s, the newest kernel that was read", r, newestRead)
+		} else if doubt := detailDoubt(s.era, at); doubt != "" {
+			c.Reason += "; " + doubt
+		}
+		found = append(found, c)
 	}
 	return found
+}
+
+// newestRead is the newest release whose watchdog is described.
+const newestRead = "7.3.4"
+
+// detailDoubt says which details of an era are not known of a stable release,
+// and what [ProfileAt] takes them for; "" where there is nothing to say.
+func detailDoubt(e Era, r Release) string {
+	const later = "whether it has the message rule for retries of 6.11, the conversion of 6.10 that cannot overflow and the choice of CPUs of 6.16 is not known: it is taken to have none of them"
+	switch {
+	case e == E9 && r.In("6.6.40"):
+		return later
+	case e == LTS515224 && r.In("5.15.150") && !r.In("5.15.224"):
+		return later + ", though 5.15.224 has all"
+	case e == E12 && r.In("7.2.14"):
+		return "whether it counts the next check from now on, as 7.3.4 does, is not known: it is taken not to"
+	}
+	return ""
 }
 
 // SeriesEras returns the eras that any release of a series (5.15, or 2.6.32)

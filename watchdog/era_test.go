@@ -58,8 +58,8 @@ func TestErasOfReleases(t *testing.T) {
 		{"5.10.94", "LTS-5.10.94"}, {"5.10.172", "LTS-5.10.94"}, {"5.10.173", "LTS-5.10.173"}, {"5.10.209", "LTS-5.10.173"},
 		{"5.10.210", "LTS-5.10.223"}, {"5.10.223", "LTS-5.10.223"}, {"5.11", "E4"}, {"5.12.16", "E4"}, {"5.12.17", "E4 LTS-5.10.50"},
 		{"5.13", "E4"}, {"5.13.2", "E4 LTS-5.10.50"}, {"5.14", "E5"}, {"5.14.21", "E5"}, {"5.15", "E5"}, {"5.15-rc3", "E5"}, {"5.15.16", "E5"},
-		{"5.15.17", "LTS-5.15.17 E6 LTS-6.1.16 LTS-6.1.78"}, {"5.15.160", "LTS-5.15.17 E6 LTS-6.1.16 LTS-6.1.78 LTS-5.15.224"},
-		{"5.15.200", "LTS-5.15.224 LTS-6.1.78"}, {"5.15.224", "LTS-5.15.224"}, {"5.16", "E5"}, {"5.16.5", "E5 E6"},
+		{"5.15.17", "LTS-5.15.17 E6 LTS-5.15-pause LTS-6.1.16 LTS-5.15-long LTS-6.1.78"}, {"5.15.160", "LTS-5.15.17 E6 LTS-5.15-pause LTS-6.1.16 LTS-5.15-long LTS-6.1.78 LTS-5.15.224"},
+		{"5.15.200", "LTS-5.15.224 LTS-5.15-long LTS-6.1.78"}, {"5.15.224", "LTS-5.15.224"}, {"5.16", "E5"}, {"5.16.5", "E5 E6"},
 		{"5.17", "E6"}, {"5.19", "E6"}, {"6.0", "E6"}, {"6.1", "E6"}, {"6.1.15", "E6"}, {"6.1.16", "LTS-6.1.16"}, {"6.1.77", "LTS-6.1.16"},
 		{"6.1.78", "LTS-6.1.78"}, {"6.1.104", "LTS-6.1.78"}, {"6.1.105", "LTS-6.1.192"}, {"6.1.192", "LTS-6.1.192"},
 		{"6.2", "E6"}, {"6.2.5", "E6 LTS-6.1.16"}, {"6.2.16", "LTS-6.1.16"}, {"6.3", "E7 E6"}, {"6.5", "E7"}, {"6.6.14", "E7"}, {"6.6.15", "E8"},
@@ -94,6 +94,40 @@ func list(cs []Candidate) string {
 		words[i] = string(c.Era)
 	}
 	return strings.Join(words, " ")
+}
+
+func TestWhatIsNotKnownOfAReleaseIsSaid(t *testing.T) {
+	const details = "the message rule for retries of 6.11"
+	for _, tt := range []struct {
+		name, release, reason string
+		guess                 bool
+	}{
+		{"late 6.6 may have taken later details", "6.6.46", details, false},
+		{"... and much later 6.6 too", "6.6.120", details, false},
+		{"5.15 behind the automatic count", "5.15.165", details, false},
+		{"... up to the release before the one that was read", "5.15.223", details, false},
+		{"7.2 behind the one that was read", "7.2.14", "as 7.3.4 does", false},
+		{"the next stable release is a guess", "7.3.5", "newer than 7.3.4", true},
+		{"the next series is a guess", "7.4", "7.4.0 is newer than 7.3.4", true},
+		{"a release candidate of it is a guess", "7.4-rc2", "newer than 7.3.4", true},
+		{"a far one is a guess", "9.1.2", "a guess", true},
+	} {
+		found := EraOf(release(tt.release))
+		if !strings.Contains(found[0].Reason, tt.reason) || found[0].Guess != tt.guess {
+			t.Errorf("%s: %s, guess %v, because %q; want %q", tt.name, found[0].Era, found[0].Guess, found[0].Reason, tt.reason)
+		}
+		id := Detect(Identity{Release: tt.release})
+		if tt.guess && (id.Certain() || len(id.Candidates) != 1 || !strings.Contains(id.Why, "guess")) {
+			t.Errorf("%s: certain %v, why %q", tt.name, id.Certain(), id.Why)
+		}
+	}
+	for _, known := range []string{"6.6.15", "6.9", "5.15.224", "6.1.192", "7.2.13", "7.3.4", "7.1"} {
+		for _, c := range EraOf(release(known)) {
+			if c.Guess || strings.Contains(c.Reason, "is not known: it is taken") {
+				t.Errorf("%s: %q, guess %v", known, c.Reason, c.Guess)
+			}
+		}
+	}
 }
 
 func TestErasOfASeries(t *testing.T) {

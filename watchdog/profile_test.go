@@ -40,6 +40,8 @@ func TestProfilesCarryTheNumbersOfTheirEra(t *testing.T) {
 		{LTS510173, ReadFour, 4, 100000, 50000, 400000, 32200000, 0, ActCondemn, ActSuspend, true, false, true, false, false, true},
 		{LTS510223, ReadFour, 4, 100000, 50000, 400000, 32200000, 1000000000, ActCondemn, ActSuspend, true, false, true, true, false, true},
 		{LTS51517, ReadFour, 4, 100000, 50000, 400000, 32200000, 0, ActCondemn, ActKeepReference, true, true, true, false, false, true},
+		{LTS515Pause, ReadFour, 4, 100000, 50000, 400000, 32200000, 0, ActCondemn, ActSuspend, true, true, true, false, false, true},
+		{LTS515Long, ReadFour, 4, 100000, 50000, 400000, 32200000, 1000000000, ActCondemn, ActSuspend, true, true, true, true, false, true},
 		{LTS515224, ReadFour, 3, 100000, 50000, 400000, 32200000, 1000000000, ActCondemn, ActSuspend, false, true, true, true, true, true},
 		{LTS6116, ReadFour, 3, 100000, 50000, 400000, 32200000, 0, ActCondemn, ActSuspend, true, true, true, false, false, true},
 		{LTS6178, ReadFour, 3, 100000, 50000, 400000, 32200000, 1000000000, ActCondemn, ActSuspend, true, true, true, true, false, true},

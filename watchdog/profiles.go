@@ -102,6 +102,9 @@ func typical(e Era) string {
 	case E12:
 		return "7.2.13"
 	}
+	if e == LTS515Pause || e == LTS515Long {
+		return "5.15.164" // details did not change in the whole span
+	}
 	if len(e) > 4 {
 		return string(e[4:]) // the variants carry their release in the name
 	}
@@ -234,6 +237,14 @@ func lts(e Era) (Profile, bool) {
 		p = likeE(E6)
 		p.Retries = 3
 		p.Releases = "5.15.17 to a release that is not known"
+	case LTS515Pause:
+		p = likeE(LTS51517)
+		p.OnSkip = ActSuspend
+		p.Releases = "perhaps 5.15.17 to about 5.15.164"
+	case LTS515Long:
+		p = likeE(LTS515Pause)
+		p.LongInterval = clocksource.NanosPerSecond
+		p.Releases = "perhaps 5.15.17 to 5.15.223"
 	case LTS6116:
 		p = likeE(E6)
 		p.OnSkip = ActSuspend

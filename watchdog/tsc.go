@@ -59,7 +59,7 @@ func eraExemptions(e Era) []exemption {
 		return []exemption{notExempt, twoNodes}
 	case E6, LTS51094, LTS510173, LTS510223, LTS61192:
 		return []exemption{twoNodes}
-	case E7, E8, E9, LTS51517, LTS6116, LTS6178:
+	case E7, E8, E9, LTS51517, LTS515Pause, LTS515Long, LTS6116, LTS6178:
 		return []exemption{twoNodes, fourNodes}
 	case LTS515224:
 		return []exemption{fourNodes, twoNodes}

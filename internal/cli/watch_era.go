@@ -45,6 +45,9 @@ func (f *watchFlags) chooseEra(s *machine.Snapshot) (chosenEra, error) {
 		if len(candidates) > 1 {
 			chosen.doubt = fmt.Sprintf("this kernel may have the watchdog of %s (%s): the newest, %s, is run", eraNames(candidates), found.Why, pick.Era)
 		}
+		if len(candidates) == 1 && candidates[0].Guess {
+			chosen.doubt = found.Why
+		}
 		if chosen.doubt != "" {
 			chosen.notes = append(chosen.notes, chosen.doubt+"; --era names another")
 		}

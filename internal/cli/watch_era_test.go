@@ -8,6 +8,16 @@ import (
 	"github.com/cswatch/cswatch/watchdog"
 )
 
+// TestAReleaseBehindTheNewestThatWasReadIsRunWithADoubt: there is one era, and
+// still the watch says that it is a guess.
+func TestAReleaseBehindTheNewestThatWasReadIsRunWithADoubt(t *testing.T) {
+	f := watchFlags{retries: -1}
+	got, err := f.chooseEra(&machine.Snapshot{Kernel: machine.Kernel{Release: "7.4.1"}})
+	if err != nil || got.profile.Era != watchdog.E12 || !strings.Contains(got.doubt, "guess") || len(got.notes) != 1 {
+		t.Errorf("runs %s, doubt %q, notes %q, error %v", got.profile.Era, got.doubt, got.notes, err)
+	}
+}
+
 // TestAWatchRunsTheNewestEraThatTheKernelMayHave: what a vendor may have taken
 // in decides, not where a variant stands in the list of eras.
 func TestAWatchRunsTheNewestEraThatTheKernelMayHave(t *testing.T) {
