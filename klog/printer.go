@@ -48,6 +48,9 @@ func (p *Printer) Verdict(v *watchdog.Verdict) []Line {
 func (p *Printer) prints(e *event.Event, v *watchdog.Verdict) bool {
 	switch e.Kind {
 	case event.LongInterval:
+		if v.Time < p.setup.EarlyBoot {
+			return false // and the largest so far stays
+		}
 		longer := max(v.Watched.NS, v.Reference.NS)
 		if longer <= 2*p.largest {
 			return false

@@ -349,6 +349,25 @@ func TestPrinterRemembersWhatKernelsRemember(t *testing.T) {
 	if diff := cmp.Diff([]int{1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0}, got); diff != "" {
 		t.Errorf("time-outs every half second (-want +got):\n%s", diff)
 	}
+	for name, c := range map[string]struct {
+		until clocksource.Nanos
+		want  []int
+	}{
+		"from the start":                  {0, []int{1, 0, 0, 1}},
+		"past the early state after 3 s":  {3 * second, []int{0, 0, 1, 0}},
+		"its first moment is past it":     {2 * second, []int{0, 1, 0, 1}},
+		"in the early state all the time": {9 * second, []int{0, 0, 0, 0}},
+	} {
+		early := setup(watchdog.E8)
+		early.EarlyBoot = c.until
+		p, got := NewPrinter(early), []int(nil)
+		for i, s := range []clocksource.Nanos{4, 3, 5, 9} { // at 1, 2, 3 and 4 s
+			got = append(got, count(p, watchdog.Verdict{Kind: watchdog.TooLong, Time: clocksource.Nanos(i+1) * second, Attempts: 1, Allowed: 9, Watched: watchdog.Interval{NS: s * second}}))
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("long intervals of 4, 3, 5 and 9 s, %s (-want +got):\n%s", name, diff)
+		}
+	}
 	p = NewPrinter(setup(watchdog.E8))
 	got = nil
 	for _, s := range []clocksource.Nanos{2, 3, 4, 5, 11, 10, 23} {

@@ -44,6 +44,10 @@ type Setup struct {
 	OtherArch bool `json:"other_arch"`
 	// Current is the name of the current clocksource, "" if there is none.
 	Current string `json:"current"`
+	// EarlyBoot is when, on the time line of the ticks, the kernel is past its
+	// early scheduling state, in which all drivers begin. Before that it says nothing of
+	// long intervals, and does not remember them. 0: it is past it from the start.
+	EarlyBoot clocksource.Nanos `json:"early_boot_ns,omitzero"`
 	// Distance tells how far apart two CPUs' nodes are (E12); nil where there is one node.
 	Distance func(a, b int) int `json:"-"`
 }
