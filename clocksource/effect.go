@@ -15,6 +15,10 @@ const (
 	EffectTSCMarked        EffectKind = "tsc-marked"           // the TSC's driver says that it is unstable, due to Reason
 	EffectSchedStable      EffectKind = "sched-clock-stable"   // sched_clock is declared stable, at the end of the boot
 	EffectSchedUnstable    EffectKind = "sched-clock-unstable" // two lines: "TSC found unstable after boot", and the four numbers of sched_clock
+	EffectTSCOption        EffectKind = "tsc-option"           // two words of tsc= contradict each other: Reason says which counts
+	EffectTSCDiffers       EffectKind = "tsc-differs"          // a timer measured another frequency than the processor says
+	EffectTSCPrevious      EffectKind = "tsc-previous"         // the Frequency that the processor says
+	EffectTSCRecalibrated  EffectKind = "tsc-recalibrated"     // the Frequency that the timer Clock measured
 	EffectVerifyNeeded     EffectKind = "verify-needed"        // the CPUs of Clock are to be compared now, which prints what it finds
 )
 
@@ -38,7 +42,8 @@ const (
 func EffectKinds() []EffectKind {
 	return []EffectKind{
 		EffectRegistered, EffectOverflowDanger, EffectMarginTooSmall, EffectSwitched, EffectOverrideRefused,
-		EffectOverrideDeferred, EffectTSCMarked, EffectSchedStable, EffectSchedUnstable, EffectVerifyNeeded,
+		EffectOverrideDeferred, EffectTSCMarked, EffectSchedStable, EffectSchedUnstable,
+		EffectTSCOption, EffectTSCDiffers, EffectTSCPrevious, EffectTSCRecalibrated, EffectVerifyNeeded,
 		EffectUnregistered, EffectWatched, EffectUnwatched, EffectReferenceChanged, EffectTimerStarted,
 		EffectTimerStopped, EffectHRESGranted, EffectTickNotified, EffectMarkedUnstable, EffectSchedNeeded,
 		EffectThreadNeeded, EffectRatingChanged,
@@ -50,7 +55,8 @@ func EffectKinds() []EffectKind {
 func (k EffectKind) Visible() bool {
 	switch k {
 	case EffectRegistered, EffectOverflowDanger, EffectMarginTooSmall, EffectSwitched, EffectOverrideRefused,
-		EffectOverrideDeferred, EffectTSCMarked, EffectSchedStable, EffectSchedUnstable, EffectVerifyNeeded:
+		EffectOverrideDeferred, EffectTSCMarked, EffectSchedStable, EffectSchedUnstable,
+		EffectTSCOption, EffectTSCDiffers, EffectTSCPrevious, EffectTSCRecalibrated, EffectVerifyNeeded:
 		return true
 	}
 	return false
@@ -71,6 +77,7 @@ type Effect struct {
 	Margin    Nanos  `json:"margin_ns,omitzero"`
 	Rating    int    `json:"rating,omitzero"`
 	OldRating int    `json:"old_rating,omitzero"`
+	Frequency Hz     `json:"frequency_hz,omitzero"`
 }
 
 // ReasonWatchdog is the reason that kernels print for a TSC that the watchdog condemned.

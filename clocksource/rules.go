@@ -70,6 +70,10 @@ type Rules struct {
 	HasTSCEarly          bool         `json:"has_tsc_early"`          // tsc-early exists; 4.16 and later
 	TSCValidForHRES      bool         `json:"tsc_valid_for_hres"`     // tsc is registered as fit for oneshot mode; 4.16 to 7.0
 	TSCInheritsHRES      bool         `json:"tsc_inherits_hres"`      // tsc takes that from tsc-early; 7.1 and later
+	TSCNoWatchdog        bool         `json:"tsc_nowatchdog"`         // tsc=nowatchdog exists; 5.4 and later
+	TSCWatchesTimers     bool         `json:"tsc_watches_timers"`     // tsc=watchdog lets the TSC watch HPET and PM timer; 6.3 to 7.0
+	TSCForced            bool         `json:"tsc_forced"`             // tsc=watchdog has any TSC watched; 7.1 and later
+	TSCRecalibrate       bool         `json:"tsc_recalibrate"`        // tsc=recalibrate exists; 6.3 and later
 	ReselectOnGrant      bool         `json:"reselect_on_grant"`      // becoming fit for oneshot mode leads to a selection; 3.11 and later (read in 4.4)
 	VerifyPerCPU         bool         `json:"verify_per_cpu"`         // the thread compares the CPUs of a condemned current clock; 5.14 to 7.0, 5.10.50
 	CalibratedFlag       bool         `json:"calibrated_flag"`        // drivers say which frequencies are trusted; 7.1 and later
@@ -110,6 +114,10 @@ func RulesAt(major, minor, patch int) Rules {
 		HasTSCEarly:          v.from(4, 16),
 		TSCValidForHRES:      v.from(4, 16) && !v.from(7, 1),
 		TSCInheritsHRES:      v.from(7, 1),
+		TSCNoWatchdog:        v.from(5, 4),
+		TSCWatchesTimers:     v.from(6, 3) && !v.from(7, 1),
+		TSCForced:            v.from(7, 1),
+		TSCRecalibrate:       v.from(6, 3),
 		ReselectOnGrant:      v.from(3, 11),
 		VerifyPerCPU:         v.from(5, 14) && !v.from(7, 1) || v.series(5, 10, 50),
 		CalibratedFlag:       v.from(7, 1),

@@ -29,6 +29,18 @@ func VisibleEffect(e *clocksource.Effect, sched event.Opt[event.Sched]) []event.
 		return []event.Event{{Kind: event.OverrideDeferred, Clocksource: e.Clock}}
 	case clocksource.EffectTSCMarked:
 		return []event.Event{{Kind: event.TSCUnstable, Clocksource: "tsc", Detail: e.Reason}}
+	case clocksource.EffectTSCOption:
+		return []event.Event{{Kind: event.TSCOption, Detail: e.Reason}}
+	case clocksource.EffectTSCDiffers:
+		return []event.Event{{Kind: event.TSCFreqDiffers}}
+	case clocksource.EffectTSCPrevious:
+		return []event.Event{{Kind: event.TSCFreqPrevious, FrequencyHz: event.Some(int64(e.Frequency))}}
+	case clocksource.EffectTSCRecalibrated:
+		timer := "PM_TIMER"
+		if e.Clock == "hpet" {
+			timer = "HPET"
+		}
+		return []event.Event{{Kind: event.TSCFreqNew, Current: timer, FrequencyHz: event.Some(int64(e.Frequency))}}
 	case clocksource.EffectSchedStable:
 		return withNumbers(nil, event.SchedStable, sched)
 	case clocksource.EffectSchedUnstable:

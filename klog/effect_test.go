@@ -18,7 +18,7 @@ func someEffects() []clocksource.Effect {
 		for _, clock := range []string{"tsc-early", "tsc", "hpet", "kvm-clock", "acpi_pm"} {
 			all = append(all, clocksource.Effect{
 				Kind: kind, Clock: clock, Other: "jiffies", Reason: clocksource.ReasonWatchdog,
-				Mask: clocksource.Mask64, MaxCycles: 0x22cf91966f1, MaxIdle: 440795275345,
+				Mask: clocksource.Mask64, MaxCycles: 0x22cf91966f1, MaxIdle: 440795275345, Frequency: 2_299_998_000,
 			})
 		}
 	}
@@ -59,8 +59,8 @@ func TestEveryPrintedEffectIsReadBack(t *testing.T) {
 			}
 		}
 	}
-	if len(read) != 9 {
-		t.Errorf("lines of %d kinds were read back, want 9: %v", len(read), read)
+	if len(read) != 13 {
+		t.Errorf("lines of %d kinds were read back, want 13: %v", len(read), read)
 	}
 }
 
@@ -75,6 +75,9 @@ func TestEffectsAreWordedAsTheReleaseDoes(t *testing.T) {
 		{Kind: clocksource.EffectSchedUnstable},
 		{Kind: clocksource.EffectVerifyNeeded, Clock: "tsc"},
 	}
+	rules := clocksource.RulesAt(6, 5, 0)
+	_, contradict := rules.TSCOptions([]string{"watchdog", "nowatchdog", "watchdog"})
+	recalibrated := rules.RecalibrateTSC(clocksource.TSCOptions{Recalibrate: true}, 2_048_000, 2_050_123, "acpi_pm")
 	for _, c := range []struct {
 		name    string
 		rules   clocksource.Rules
@@ -92,6 +95,11 @@ func TestEffectsAreWordedAsTheReleaseDoes(t *testing.T) {
 		{"4.0 registers silently", clocksource.RulesAt(4, 0, 0), registered, ""},
 		{"4.1 registers", clocksource.RulesAt(4, 1, 0), registered, "6 clocksource hpet: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 19112604467 ns\n"},
 		{"5.10 registers", clocksource.RulesAt(5, 10, 0), registered, "6 clocksource: hpet: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 19112604467 ns\n"},
+		{"6.5 says which of two contradicting words counts", clocksource.RulesAt(6, 5, 0), contradict, "1 tsc: tsc_setup: Overriding earlier tsc=watchdog with tsc=nowatchdog\n" +
+			"1 tsc: tsc_setup: tsc=watchdog overridden by earlier tsc=nowatchdog\n"},
+		{"6.5 recalibrates and finds another frequency", clocksource.RulesAt(6, 5, 0), recalibrated, "4 tsc: Warning: TSC freq calibrated by CPUID/MSR differs from what is calibrated by HW timer, please check with vendor!!\n" +
+			"6 tsc: Previous calibrated TSC freq:\t 2048.000 MHz\n" +
+			"6 tsc: TSC freq recalibrated by [PM_TIMER]:\t 2050.123 MHz\n"},
 		{"a verdict on 6.1", clocksource.RulesAt(6, 1, 0), verdict, "6 tsc: Marking TSC unstable due to clocksource watchdog\n" +
 			"4 TSC found unstable after boot, most likely due to broken BIOS. Use 'tsc=unstable'.\n" +
 			"6 sched_clock: Marking unstable (3185395925, 15734405)<-(3251518285, -49078103)\n"},
