@@ -92,6 +92,9 @@ func (r *Registry) wished(best string, fallback bool) (string, []Effect) {
 		return best, nil
 	}
 	s := r.Sources[i]
+	if s.Flags.Has(WDTest) {
+		return best, nil // never selected: the wish stays, and does nothing
+	}
 	if r.Rules.Override == OverrideAlways || !r.Oneshot || s.Flags.Has(ValidForHRES) {
 		return s.Name, nil
 	}

@@ -92,6 +92,43 @@ func TestWritesToCurrentClocksource(t *testing.T) {
 	}
 }
 
+// TestATestClockIsNeverSelectedEvenIfItIsWishedFor: from 7.1 on the clock of
+// the kernel's own test has a flag for that; before, it was a clock like any other.
+func TestATestClockIsNeverSelectedEvenIfItIsWishedFor(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		release [3]int
+		hres    bool // the test clock was found fit for oneshot mode
+		current string
+		effects []string
+	}{
+		{"7.1 in oneshot mode", [3]int{7, 1, 0}, false, "tsc", nil},
+		{"7.3.4, once it was found fit", [3]int{7, 3, 4}, true, "tsc", nil},
+		{"6.14 selects it", [3]int{6, 14, 0}, true, "wdtest-ktime", []string{"tick-notified", "switched wdtest-ktime from tsc"}},
+	} {
+		rules := RulesAt(tt.release[0], tt.release[1], tt.release[2])
+		r := pc(t, rules)
+		if _, err := r.Register(rules.WDTestKtime()); err != nil {
+			t.Fatal(err)
+		}
+		if tt.hres {
+			r.GrantHRES("wdtest-ktime")
+			r.RunPending()
+		}
+		effects, err := r.WriteCurrent([]byte("wdtest-ktime\n"))
+		if diff := cmp.Diff(tt.effects, steps(effects)); diff != "" || err != nil {
+			t.Errorf("%s: error %v, effects (-want +got):\n%s", tt.name, err, diff)
+		}
+		if r.Current != tt.current || r.Override != "wdtest-ktime" {
+			t.Errorf("%s: current %q, wish %q, want %q and the wish kept", tt.name, r.Current, r.Override, tt.current)
+		}
+		r.SetOneshot(false)
+		if r.SelectBest(); r.Current != tt.current {
+			t.Errorf("%s: out of oneshot mode %q is current", tt.name, r.Current)
+		}
+	}
+}
+
 func TestARememberedNameIsGrantedWhenTheClockComes(t *testing.T) {
 	r := pc(t, RulesAt(6, 1, 0))
 	if _, err := r.WriteCurrent([]byte("late\n")); err != nil {

@@ -112,7 +112,11 @@ func (p *Printer) Event(e *event.Event) (Line, bool) {
 	case e.Kind == event.VerifyStarted && !rule.Info, e.Kind == event.VerifyDurations && !rule.Durations:
 		level = warn
 	}
-	return Line{Level: level, Text: row.prefix + text}, true
+	prefix := row.prefix
+	if !p.setup.Profile.Text.Prefix {
+		prefix = strings.TrimPrefix(prefix, "clocksource: ")
+	}
+	return Line{Level: level, Text: prefix + text}, true
 }
 
 // print finds the row for an event and writes its text. A wording chooses among

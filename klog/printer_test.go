@@ -20,7 +20,7 @@ func allProfiles(t testing.TB) []watchdog.Profile {
 	for _, at := range [...]struct {
 		era     watchdog.Era
 		release string
-	}{{watchdog.E7, "6.7"}, {watchdog.E9, "6.9"}, {watchdog.E10, "6.12.35"}, {watchdog.E10, "6.17"}, {watchdog.E12, "7.3.4"}} {
+	}{{watchdog.E3, "4.1.52"}, {watchdog.E7, "6.7"}, {watchdog.E9, "6.9"}, {watchdog.E10, "6.12.35"}, {watchdog.E10, "6.17"}, {watchdog.E12, "7.3.4"}} {
 		r, err := watchdog.ParseRelease(at.release)
 		if err != nil {
 			t.Fatal(err)
@@ -234,6 +234,18 @@ func TestLinesOfRealKernels(t *testing.T) {
 				"4 clocksource:                       'tsc' cs_nsec: 480227204 cs_now: 3e2b08025 cs_last: 3a0db01bc mask: ffffffffffffffff\n" +
 				"4 clocksource:                       Clocksource 'tsc' skewed 1020444 ns (1 ms) over watchdog 'hpet' interval of 479206760 ns (479 ms)\n" +
 				"4 clocksource:                       'tsc' is current clocksource.\n"},
+		{"4.4 names no CPU", setup(watchdog.E3, "4.4", "tsc", "hpet", "tsc", clocksource.Mask32),
+			watchdog.Verdict{Kind: watchdog.CondemnedSkew, CPU: 1, Attempts: 1, Allowed: 1,
+				Reference: watchdog.Interval{Now: 0x1f14a0ce, Last: 0x1c095775}, Watched: watchdog.Interval{Now: 0x34d9ee4f1, Last: 0x30777dbc5}},
+			"4 clocksource: timekeeping watchdog: Marking clocksource 'tsc' as unstable because the skew is too large:\n" +
+				"4 clocksource:                       'hpet' wd_now: 1f14a0ce wd_last: 1c095775 mask: ffffffff\n" +
+				"4 clocksource:                       'tsc' cs_now: 34d9ee4f1 cs_last: 30777dbc5 mask: ffffffffffffffff\n"},
+		{"the prefix came with 4.2: 4.1.52 has none", setup(watchdog.E3, "4.1.52", "tsc", "hpet", "tsc", clocksource.Mask32),
+			watchdog.Verdict{Kind: watchdog.CondemnedSkew, CPU: 1, Attempts: 1, Allowed: 1,
+				Reference: watchdog.Interval{Now: 0x1f14a0ce, Last: 0x1c095775}, Watched: watchdog.Interval{Now: 0x34d9ee4f1, Last: 0x30777dbc5}},
+			"4 timekeeping watchdog: Marking clocksource 'tsc' as unstable because the skew is too large:\n" +
+				"4                       'hpet' wd_now: 1f14a0ce wd_last: 1c095775 mask: ffffffff\n" +
+				"4                       'tsc' cs_now: 34d9ee4f1 cs_last: 30777dbc5 mask: ffffffffffffffff\n"},
 		{"the same on 5.10.223: hex only", setup(watchdog.LTS510223, "", "tsc", "hpet", "tsc", clocksource.Mask32),
 			watchdog.Verdict{Kind: watchdog.CondemnedSkew, CPU: 1, Attempts: 1, Allowed: 4,
 				Reference: watchdog.Interval{Now: 0x1f14a0ce, Last: 0x1c095775}, Watched: watchdog.Interval{Now: 0x34d9ee4f1, Last: 0x30777dbc5}},

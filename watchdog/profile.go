@@ -79,6 +79,7 @@ type RemoteRule struct {
 // which lines to expect; the formats themselves are in package klog.
 type TextRule struct {
 	Skew           string `json:"skew"`                     // delta, header, header-cpu or frequency
+	Prefix         bool   `json:"prefix,omitzero"`          // messages begin with "clocksource: ", 4.2 and later
 	Nanoseconds    bool   `json:"nanoseconds,omitzero"`     // the lines of both clocks carry wd_nsec and cs_nsec
 	SkewedLine     bool   `json:"skewed_line,omitzero"`     // "skewed N ns over watchdog"
 	UnsignedMS     bool   `json:"unsigned_ms,omitzero"`     // ... whose ms of a negative skew is a huge number

@@ -35,6 +35,7 @@ func ProfileAt(e Era, r Release) (Profile, bool) {
 	}
 	strict := !r.Before("6.11") || r.In("6.10.5") || r.In("6.1.105") || r.In("5.15.224")
 	p.Text.RetriedStrict = strict && p.OnSlow == ActCondemn
+	p.Text.Prefix = !r.Before("4.2")
 	p.Text.UnsignedMS = p.Text.SkewedLine && r.Before("6.8")
 	if p.Verify.CPUs == "chosen" {
 		// The same change brought the even draw.

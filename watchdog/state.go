@@ -16,7 +16,6 @@ type State struct {
 	MaxSkew      clocksource.Nanos      `json:"max_skew_ns,omitzero"`
 	LargestDelay clocksource.Nanos      `json:"largest_watchdog_delay_ns,omitzero"`
 	Started      bool                   `json:"started"`
-	SharedKnown  bool                   `json:"shared_known"`
 	Clocks       [MaxWatched]ClockState `json:"clocks"`
 }
 
