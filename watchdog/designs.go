@@ -94,7 +94,7 @@ func (s *Setup) CoarseWarning() (int, bool) {
 }
 
 // adapt sets the limits of an attempt whose delay is known, and learns from it.
-func (w *Watchdog) adapt(s *State, i int, v *Verdict, rb *ReadBack) {
+func (w *Watchdog) adapt(s *State, i int, v *Verdict, rb ReadBack) {
 	l := &w.limits[i]
 	switch w.profile.Adapt {
 	case AdaptSkip:
@@ -128,7 +128,7 @@ const coarseLimit = 62_500 * clocksource.Microsecond
 
 // forgive is the answer of the forgiving design to a read-out that was slow in
 // all attempts: compare coarsely, then start anew.
-func (w *Watchdog) forgive(cs *ClockState, c *Clock, v *Verdict, rb *ReadBack, reset int) {
+func (w *Watchdog) forgive(cs *ClockState, c *Clock, v *Verdict, rb ReadBack, reset int) {
 	cs.Coarse++
 	v.CoarseReads, v.Kind = cs.Coarse, Coarse
 	ready := cs.Initialised && reset == 0

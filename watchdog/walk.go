@@ -51,7 +51,9 @@ func (w *Watchdog) walk(s *State, t Tick, m Machine, reset int, out []Verdict) (
 		rb, ok := w.read(s, i, m, v, allowed)
 		switch {
 		case ok:
-			cs.Coarse = 0
+			if cs.Coarse > 0 { // a store would hold up the copy below
+				cs.Coarse = 0
+			}
 		case v.Kind == Skipped:
 			if w.profile.Adapt == AdaptSkip {
 				s.MaxSkew = 2 * v.Sequence
@@ -64,7 +66,7 @@ func (w *Watchdog) walk(s *State, t Tick, m Machine, reset int, out []Verdict) (
 			}
 			continue // the old pair is kept, and ages
 		case w.profile.OnSlow == ActCoarse:
-			w.forgive(cs, c, v, &rb, reset)
+			w.forgive(cs, c, v, rb, reset)
 			continue
 		default:
 			condemn(cs, v, CondemnedDelay)
@@ -98,18 +100,17 @@ func (w *Watchdog) read(s *State, i int, m Machine, v *Verdict, allowed int) (rb
 		v.Attempts = 1
 		return m.ReadBack(i, ReadClockFirst), true
 	}
-	four := w.profile.Read == ReadFour
 	for v.Attempts < allowed {
 		rb = m.ReadBack(i, w.profile.Read)
 		v.Attempts++
 		v.Delay = w.between(&w.setup.Reference, rb.Before, rb.After)
-		if w.profile.Adapt != AdaptNone {
-			w.adapt(s, i, v, &rb)
+		if w.adapts {
+			w.adapt(s, i, v, rb)
 		}
 		if v.Delay <= v.ReadLimit {
 			return rb, true
 		}
-		if !four || w.profile.OnSkip == ActNothing {
+		if !w.skips {
 			continue
 		}
 		if v.Sequence = w.between(&w.setup.Reference, rb.After, rb.Again); v.Sequence > v.SkipLimit {
@@ -123,7 +124,7 @@ func (w *Watchdog) read(s *State, i int, m Machine, v *Verdict, allowed int) (rb
 // judge compares the intervals with the limit of E0 to E11.
 func (w *Watchdog) judge(s *State, i int, v *Verdict) {
 	v.SkewLimit = w.limits[i].skew
-	if w.profile.Adapt != AdaptNone {
+	if w.adapts {
 		v.SkewLimit = w.adaptedSkew(s, i, v)
 	}
 	size := v.Skew.Abs()

@@ -13,6 +13,8 @@ type Watchdog struct {
 	longest    clocksource.Nanos // above which an interval is not compared, 0 for never
 	suspend    clocksource.Nanos
 	limits     [MaxWatched]limits
+	adapts     bool // limits follow the delays
+	skips      bool // a slow reference is told from a slow read-out
 }
 
 // limits are an era's limits for one clock against the reference.
@@ -34,6 +36,7 @@ func New(setup Setup) (*Watchdog, error) {
 	if setup.OtherArch {
 		w.rule = p.DeltaOther
 	}
+	w.adapts, w.skips = p.Adapt != AdaptNone, p.Read == ReadFour && p.OnSkip != ActNothing
 	tick := clocksource.NanosPerSecond / clocksource.Nanos(setup.HZ)
 	w.interval = clocksource.Nanos(setup.HZ/2) * tick
 	w.suspend = clocksource.Nanos(300*setup.HZ) * tick
