@@ -115,7 +115,7 @@ func (s *scene) aftermath(r *Runner, o *Outcome, draws stream) {
 func (s *scene) verify(r *Runner, at clocksource.Nanos, draws stream) {
 	n := s.cell.model.CPUs
 	drawn := uint64(0)
-	plan := watchdog.VerifyPlan{CPUs: -1, IDs: n, Random: func(k int) int {
+	plan := watchdog.VerifyPlan{IDs: n, Random: func(k int) int {
 		drawn++
 		return int(draws.unit(100+drawn) * float64(k))
 	}}

@@ -41,7 +41,7 @@ func (w *Watch) verify(cpu int) {
 		return
 	}
 	v := &Verification{Silent: []int{}}
-	plan := watchdog.VerifyPlan{CPUs: -1, Random: rand.IntN}
+	plan := watchdog.VerifyPlan{Random: rand.IntN}
 	v.Verification = w.dog.VerifyFrom(condemned.Clock, cpu, w.online, plan, verifier{w.world, cpu, v})
 	if !v.Started {
 		return
