@@ -12,7 +12,7 @@ BIN := bin
 # checkout, or in one that git refuses to read, the build would fail instead.
 BUILDVCS := $(shell git rev-parse --verify --quiet HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 
-.PHONY: help build guest run test lint bench fuzz fidelity cover man completions clean
+.PHONY: help build guest run test lint bench fuzz fidelity study cover man completions clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-12s %s\n' "$$name" "$$text"; done
@@ -40,6 +40,9 @@ fuzz: ## every fuzz target for FUZZTIME (30s); FUZZ=REGEXP picks some
 
 fidelity: build ## boot real kernels and hold every check of their watchdogs against ours; takes an hour, OUT=FOLDER keeps the boots
 	$(GO) run ./internal/fidelity/boots -out $(or $(OUT),$(BIN)/boots) -load $(BIN)/cswatch
+
+study: ## simulate and fit anew what docs/how-many-retries.md says, in a few minutes
+	$(GO) run ./internal/study
 
 cover: ## test coverage by function in coverage.txt, by line in coverage.html
 	$(GO) test -coverpkg=./... -coverprofile=coverage.out ./...

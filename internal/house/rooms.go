@@ -68,6 +68,7 @@ func rooms() map[string]Ring {
 		"cmd/cswatch-guest": Surface,
 
 		"internal/fidelity/boots": Tooling,
+		"internal/study":          Tooling,
 		"internal/house":          Tooling,
 		"internal/docs":           Tooling,
 		"internal/house/testsum":  Tooling,

@@ -256,7 +256,10 @@ func (a *Axis) number(v float64) string {
 	if a.Percent {
 		v, unit = v*100, " %"
 	}
-	s := fmt.Sprintf("%.10g", math.Round(v*1e9)/1e9)
+	if v = math.Round(v*1e9) / 1e9; v == 0 {
+		v = 0 // without a sign
+	}
+	s := fmt.Sprintf("%.10g", v)
 	if strings.Contains(s, "e") {
 		s = fmt.Sprintf("%.0f", v)
 	}

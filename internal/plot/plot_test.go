@@ -155,6 +155,22 @@ func TestWhatCannotBeDrawnIsAnError(t *testing.T) {
 	}
 }
 
+func TestNumbersOfAnAxisAreShort(t *testing.T) {
+	percent := Axis{Percent: true}
+	for _, c := range []struct {
+		axis *Axis
+		v    float64
+		want string
+	}{
+		{&Axis{}, math.Copysign(0, -1), "0"}, {&Axis{}, -1e-12, "0"}, {&Axis{}, 0.1 + 0.2, "0.3"}, {&Axis{}, 250_000, "250000"},
+		{&percent, math.Copysign(0, -1), "0 %"}, {&percent, 0.145, "14.5 %"},
+	} {
+		if got := c.axis.number(c.v); got != c.want {
+			t.Errorf("%v: %q, want %q", c.v, got, c.want)
+		}
+	}
+}
+
 func TestTicksAreRoundAndWithinTheRange(t *testing.T) {
 	for _, c := range []struct {
 		axis   Axis
