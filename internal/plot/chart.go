@@ -54,6 +54,12 @@ type Series struct {
 	Name   string
 	Style  Style
 	Points []Point
+	// Joined draws a thin line from point to point besides the markers of Points.
+	Joined bool
+	// Labels stand beside the points, if there are any; points at the same place share one.
+	Labels []string
+	// Across are the intervals of the x values, drawn for Points, if there are any.
+	Across [][2]float64
 }
 
 // Mark is a line across the chart at a value of one axis, with a text.
@@ -231,6 +237,9 @@ func linearTicks(low, high float64) []float64 {
 	var ticks []float64
 	for i := math.Ceil(low / step); i*step <= high+step*1e-9; i++ {
 		ticks = append(ticks, i*step)
+		if i == 0 {
+			ticks[len(ticks)-1] = 0 // not -0
+		}
 	}
 	return ticks
 }

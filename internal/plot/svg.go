@@ -70,6 +70,7 @@ func (c *Chart) SVG(w io.Writer) error {
 	for i, s := range c.Series {
 		d.points(i, s)
 	}
+	d.labels()
 	d.drawLegend()
 	d.b.WriteString("</svg>\n")
 	if _, err := w.Write(d.b.Bytes()); err != nil {
@@ -259,7 +260,7 @@ func (d *drawing) band(i int, s Series) {
 }
 
 func (d *drawing) line(i int, s Series) {
-	if s.Style == Points {
+	if s.Style == Points && !s.Joined {
 		return
 	}
 	var path []string
@@ -273,6 +274,9 @@ func (d *drawing) line(i int, s Series) {
 
 func lineClass(i int, s Style) string {
 	class := fmt.Sprintf("s%d", i)
+	if s == Points {
+		class += " whisker"
+	}
 	if s == Dashed {
 		class += " dashed"
 	}
@@ -283,11 +287,15 @@ func (d *drawing) points(i int, s Series) {
 	if s.Style != Points {
 		return
 	}
-	for _, p := range s.Points {
+	for n, p := range s.Points {
 		if !d.x.shows(p.X) {
 			continue
 		}
 		x := d.x.at(p.X)
+		if n < len(s.Across) && d.y.shows(p.Y) {
+			low, high := d.x.at(s.Across[n][0]), d.x.at(s.Across[n][1])
+			d.printf("<path class=\"s%d whisker\" d=\"M%s %sH%s\"/>\n", i, px(low), px(d.y.at(p.Y)), px(high))
+		}
 		if p.hasInterval() {
 			low, high := d.y.at(p.Low), d.y.at(p.High)
 			foot := ""
