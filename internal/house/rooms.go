@@ -56,6 +56,7 @@ func rooms() map[string]Ring {
 		"internal/guest":    Edge,
 		"internal/store":    Edge,
 		"internal/dispatch": Edge,
+		"internal/simulate": Edge,
 		"internal/bench":    Edge,
 		"internal/load":     Edge,
 		"internal/perf":     Edge,
