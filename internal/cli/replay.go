@@ -121,6 +121,12 @@ type plannedWatch struct {
 
 // planReplay reads the flags. Where a release may have more than one era, all are replayed.
 func planReplay(eras []string, retries []int) (replayPlan, error) {
+	return planWatches(eras, retries, "replayed")
+}
+
+// planWatches reads --era and --retries of a command that shows watchdogs side by
+// side; done says what it does with each.
+func planWatches(eras []string, retries []int, done string) (replayPlan, error) {
 	var plan replayPlan
 	for _, n := range retries {
 		if n < 0 || n > mostRetries {
@@ -159,7 +165,7 @@ func planReplay(eras []string, retries []int) (replayPlan, error) {
 			return plan, err
 		}
 		if len(found) > 1 && text != "all" {
-			plan.notes = append(plan.notes, fmt.Sprintf("%s may have the watchdog of %s: each is replayed", text, eraNames(found)))
+			plan.notes = append(plan.notes, fmt.Sprintf("%s may have the watchdog of %s: each is %s", text, eraNames(found), done))
 		}
 		for _, c := range found {
 			if p, ok := c.Profile(); ok {

@@ -39,6 +39,7 @@ func subcommands(env *Env) []*cobra.Command {
 		newWatchCommand(env),
 		newReplayCommand(env),
 		newTraceCommand(env),
+		newSimulateCommand(env),
 		newFitCommand(env),
 		newVersionCommand(env),
 		newManCommand(env),

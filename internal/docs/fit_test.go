@@ -10,28 +10,38 @@ import (
 	"github.com/cswatch/cswatch/internal/cli"
 )
 
-func TestThePictureOfTheGuideIsWhatTheProgramDraws(t *testing.T) {
-	shown := filepath.Join(folder, "fit.svg")
-	drawn := filepath.Join(t.TempDir(), "fit.svg")
-	// The name of the table stands in the picture.
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Chdir("testdata")
-	var out, errs bytes.Buffer
-	if code := cli.Run([]string{"fit", "counts.csv", "--plot", drawn}, strings.NewReader(""), &out, &errs); code != 0 {
-		t.Fatalf("code %d: %s", code, errs.String())
-	}
-	t.Chdir(here)
-	got := []byte(read(t, drawn))
-	if *update {
-		if err := os.WriteFile(shown, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want := []byte(read(t, shown)); !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the program draws: run go test ./internal/docs -update", shown)
+func TestThePicturesOfTheGuidesAreWhatTheProgramDraws(t *testing.T) {
+	for name, args := range map[string][]string{
+		"fit.svg":      {"fit", "counts.csv"},
+		"simulate.svg": {"simulate", "--curve", "--fault", "step:+500us@10s", "--boots", "2000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if page := read(t, folder+"/"+strings.Replace(name, "svg", "md", 1)); !strings.Contains(page, "]("+name+")") || !strings.Contains(page, "cswatch "+strings.Join(args, " ")) {
+				t.Errorf("the guide does not show the picture, or not what draws it")
+			}
+			shown := filepath.Join(folder, name)
+			drawn := filepath.Join(t.TempDir(), name)
+			// The name of the table stands in the picture.
+			here, err := os.Getwd()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Chdir("testdata")
+			var out, errs bytes.Buffer
+			if code := cli.Run(append(args, "--plot", drawn), strings.NewReader(""), &out, &errs); code != 0 {
+				t.Fatalf("code %d: %s", code, errs.String())
+			}
+			t.Chdir(here)
+			got := []byte(read(t, drawn))
+			if *update {
+				if err := os.WriteFile(shown, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want := []byte(read(t, shown)); !bytes.Equal(got, want) {
+				t.Errorf("%s is not what the program draws: run go test ./internal/docs -update", shown)
+			}
+		})
 	}
 }
 

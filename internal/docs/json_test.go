@@ -84,6 +84,8 @@ func TestEveryJSONKeyOfADocumentIsDescribedAndNoOther(t *testing.T) {
 		{"## cswatch.doctor/v1", reflect.TypeFor[doctor.Diagnosis](), nil},
 		{"## cswatch.log/v1", reflect.TypeFor[event.Event](), []string{"schema"}},
 		{"## cswatch.log-stats/v1", reflect.TypeFor[klog.Summary](), []string{"schema", "files"}},
+		{"## cswatch.simulate/v1", reflect.TypeFor[report.Simulation](), nil},
+		{"## cswatch.simulate-log/v1", reflect.TypeFor[report.SimulatedLog](), nil},
 		{"## cswatch.fit/v1", reflect.TypeFor[report.Fit](), nil},
 		{"## cswatch.explain/v1", reflect.TypeFor[explain.Entry](), []string{"schema", "query", "entries"}},
 		{"## cswatch.snapshot/v1", reflect.TypeFor[machine.Snapshot](), nil},
