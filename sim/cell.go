@@ -138,11 +138,7 @@ type Runner struct {
 
 // NewRunner returns a runner for the cell.
 func (c *Cell) NewRunner() *Runner {
-	r := &Runner{cell: c, machine: machine{cell: c, events: make([]events, len(c.model.Processes))}}
-	for i := range r.machine.events {
-		r.machine.events[i].process, r.machine.events[i].model = &c.model.Processes[i], &c.model
-	}
-	return r
+	return &Runner{cell: c, machine: newMachine(c)}
 }
 
 // Boot simulates one boot. The same seed and number give the same result.

@@ -12,8 +12,11 @@ const poweredOn = 5 * clocksource.NanosPerSecond
 // what the reads of the present tick have cost of it.
 type machine struct {
 	cell   *Cell
-	events []events
+	events []events // of all processes, in their order
 	draws  stream
+
+	// The same, by what they do.
+	stops, delays, pauses, stalls, slow, slowClock, readers []*events
 
 	now  clocksource.Nanos // true time since the start of the kernel
 	cpu  int               // that runs the tick
@@ -26,6 +29,34 @@ const (
 	streamReads = -1
 	streamLog   = -2
 )
+
+// newMachine is the cell's model.
+func newMachine(c *Cell) machine {
+	m := machine{cell: c, events: make([]events, len(c.model.Processes))}
+	for i := range m.events {
+		e := &m.events[i]
+		e.process, e.model = &c.model.Processes[i], &c.model
+		switch k := e.process.Kind; k {
+		case LateTimers:
+			m.delays = append(m.delays, e)
+		case Freeze, Stall, Pause:
+			m.stops, m.delays = append(m.stops, e), append(m.delays, e)
+			switch k {
+			case Stall:
+				m.stalls = append(m.stalls, e)
+			case Pause:
+				m.pauses = append(m.pauses, e)
+			}
+		case SlowReads:
+			m.slow = append(m.slow, e)
+		case SlowClock:
+			m.slowClock = append(m.slowClock, e)
+		case Readers, MappedReaders:
+			m.readers = append(m.readers, e)
+		}
+	}
+	return m
+}
 
 func (m *machine) begin(seed, boot uint64) {
 	m.draws = newStream(seed, boot, streamReads)
@@ -42,9 +73,6 @@ const readsPerTick = 1 << 12
 // draw returns the index of the random number for the present read.
 func (m *machine) draw() uint64 { return m.tick*readsPerTick + m.read%readsPerTick }
 
-// stopped reports whether events of this kind stop CPUs.
-func stopped(k Kind) bool { return k == Freeze || k == Stall || k == Pause }
-
 // spend lets the CPU of the tick work for so long, and adds what it is stopped meanwhile.
 func (m *machine) spend(work clocksource.Nanos) { m.now = m.after(m.now, work, m.cpu) }
 
@@ -52,11 +80,7 @@ func (m *machine) spend(work clocksource.Nanos) { m.now = m.after(m.now, work, m
 func (m *machine) after(t, work clocksource.Nanos, cpu int) clocksource.Nanos {
 	for {
 		var next *events
-		for i := range m.events {
-			e := &m.events[i]
-			if !stopped(e.process.Kind) {
-				continue
-			}
+		for _, e := range m.stops {
 			e.seek(t)
 			for !e.meets(cpu) && e.end <= t+work {
 				e.seek(e.end) // over before this CPU is done
@@ -75,12 +99,15 @@ func (m *machine) after(t, work clocksource.Nanos, cpu int) clocksource.Nanos {
 
 // truly returns when the kernel's clock shows a time that is still to come.
 func (m *machine) truly(expiry clocksource.Nanos) clocksource.Nanos {
+	if len(m.pauses) == 0 {
+		return expiry
+	}
 	t := expiry + m.paused(m.now)
 	for {
 		// Pauses that begin until then put it off.
 		later := expiry + m.paused(t)
-		for i := range m.events {
-			if e := &m.events[i]; e.process.Kind == Pause && e.start <= later {
+		for _, e := range m.pauses {
+			if e.start <= later {
 				later = max(later, e.end)
 			}
 		}
@@ -96,11 +123,7 @@ func (m *machine) due(expiry clocksource.Nanos, cpu int) clocksource.Nanos {
 	t := max(m.truly(expiry), m.now)
 	for again := true; again; {
 		again = false
-		for i := range m.events {
-			e := &m.events[i]
-			if k := e.process.Kind; k != LateTimers && !stopped(k) {
-				continue
-			}
+		for _, e := range m.delays {
 			if e.active(t, cpu) {
 				t, again = e.end, true
 			}
@@ -112,11 +135,9 @@ func (m *machine) due(expiry clocksource.Nanos, cpu int) clocksource.Nanos {
 // paused is how long counters stood still, all told, until t.
 func (m *machine) paused(t clocksource.Nanos) clocksource.Nanos {
 	var sum clocksource.Nanos
-	for i := range m.events {
-		if e := &m.events[i]; e.process.Kind == Pause {
-			e.seek(t)
-			sum += e.passed
-		}
+	for _, e := range m.pauses {
+		e.seek(t)
+		sum += e.passed
 	}
 	return sum
 }
@@ -143,11 +164,9 @@ func (m *machine) tsc(t clocksource.Nanos, cpu int) clocksource.Cycles {
 func (m *machine) reference(t clocksource.Nanos) clocksource.Cycles {
 	t = m.kernelTime(t)
 	if m.cell.model.Reference == "jiffies" {
-		for i := range m.events {
-			if e := &m.events[i]; e.process.Kind == Stall {
-				e.seek(m.now)
-				t -= e.ticks
-			}
+		for _, e := range m.stalls {
+			e.seek(m.now)
+			t -= e.ticks
 		}
 	}
 	return m.cell.model.Rate.CyclesIn(t+poweredOn) & clocksource.Cycles(m.cell.mask)
@@ -158,18 +177,15 @@ func (m *machine) readReference() clocksource.Cycles {
 	model := &m.cell.model
 	at := m.draw()
 	cost := model.Read.Draw(m.draws.unit(at))
+	for _, e := range m.slow {
+		if e.active(m.now, m.cpu) {
+			cost += e.process.Extra.Draw(e.draws.unit(drawExtra + at))
+		}
+	}
 	var busy *events
-	for i := range m.events {
-		e := &m.events[i]
-		switch e.process.Kind {
-		case SlowReads:
-			if e.active(m.now, m.cpu) {
-				cost += e.process.Extra.Draw(e.draws.unit(drawExtra + at))
-			}
-		case Readers, MappedReaders:
-			if e.active(m.now, m.cpu) {
-				busy = e
-			}
+	for _, e := range m.readers {
+		if e.active(m.now, m.cpu) {
+			busy = e
 		}
 	}
 	m.read++
@@ -205,8 +221,8 @@ func (m *machine) contended(e *events, cost clocksource.Nanos, at uint64) clocks
 
 func (m *machine) readTSC() clocksource.Cycles {
 	cost := m.cell.model.TSCRead
-	for i := range m.events {
-		if e := &m.events[i]; e.process.Kind == SlowClock && e.active(m.now, m.cpu) {
+	for _, e := range m.slowClock {
+		if e.active(m.now, m.cpu) {
 			cost += e.process.Extra.Draw(e.draws.unit(drawExtra + m.draw()))
 		}
 	}
