@@ -127,7 +127,7 @@ func TestWhatIsNoRecordingIsToldApart(t *testing.T) {
 		"another file":       {"\x7fELF....", ErrFormat, "not a recording"},
 		"text":               {"hello", ErrFormat, "not a recording"},
 		"other JSON":         {`{"a":1}` + "\n", ErrHeader, `unknown field "a"`},
-		"a newer version":    {`{"schema":"cswatch.trace/v2","new":1}` + "\n", ErrHeader, "a newer one is needed"},
+		"a newer version":    {`{"schema":"cswatch.trace/v3","new":1}` + "\n", ErrHeader, "a newer one is needed"},
 		"a document of ours": {`{"schema":"cswatch.doctor/v1"}` + "\n", ErrHeader, "want \"cswatch.trace/v1\""},
 		"half a line":        {`{"schema":"cswat`, ErrDamaged, "16 bytes are lost"},
 		"a header of frames": {magic + "\x01\x02\xff\xff\xff\xff", ErrDamaged, "checksum"},

@@ -21,10 +21,11 @@
 // A recording is an open loop: what the replayed watchdog decides changes nothing
 // in it. An answer is exact if the era's watchdog, started at the first recorded
 // tick, would have decided this, to the last number. Otherwise the [Result]
-// carries a [Doubt] and a sentence. Two things are taken for granted: that taking
-// more read-backs than an era does not change the first ones, and that the few
+// carries a [Doubt] and a sentence. Three things are taken for granted: that taking
+// more read-backs than an era does not change the first ones, that the few
 // microseconds by which a read-back stands behind others of the same tick are no
-// matter. The rules:
+// matter, and that a kernel would have condemned nothing at a tick at which only
+// user space was late. The rules:
 //
 //   - CPU. An era that rotates (E1 to E11) uses the read-backs of the CPU in turn,
 //     one that does not (E0, E12) those of the boot CPU, which are in Tick.Boot, or
@@ -64,6 +65,12 @@
 //     of the same two CPUs and complete or, against the era's time-out, certainly
 //     timed out. If none was recorded, it is taken to be good; if it is of another
 //     CPU, it is used: approximate, "exchange". With one CPU online none is asked for.
+//     How long the era waits depends on Header.Nodes. Where the header names none and
+//     is not simulated, one that timed out within the longest time is approximate.
+//   - User space. Where the source is live, a tick is approximate, "user-space", if the
+//     era got a read-back that was late because the recorder lost its CPU or was interrupted
+//     (or may have been: see Header.InterruptsCounted), or if the other CPU came late or
+//     not at all. If it condemned nothing, this doubt ends behind the next pair that is taken in time.
 //   - What follows. The saved pair, a condemnation and the timer may come from an
 //     approximate answer: all later ones about that clock are approximate,
 //     "earlier". Where what is decided about one clock moves the timer or the

@@ -26,10 +26,13 @@ const (
 	// DoubtEarlier: the answer itself has the data that it needs, but follows an
 	// answer that was approximate, from which the saved pair or a condemnation may come.
 	DoubtEarlier
+	// DoubtUserSpace: the recorder read in user space, where its thread can be
+	// interrupted and lose its CPU, and something was late that need not be in a kernel.
+	DoubtUserSpace
 )
 
-func doubtNames() [7]string {
-	return [...]string{"attempts", "pattern", "timer", "gap", "cpu", "exchange", "earlier"}
+func doubtNames() [8]string {
+	return [...]string{"attempts", "pattern", "timer", "gap", "cpu", "exchange", "earlier", "user-space"}
 }
 
 // Names returns the stable names of the doubts.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,8 +12,12 @@ import (
 	"github.com/cswatch/cswatch/watchdog"
 )
 
-// Schema names the format, and its version, in the header of both forms.
-const Schema = "cswatch.trace/v1"
+// The schemas name the format, and its version, in the header of both forms. A
+// recording names the oldest version whose readers understand it.
+const (
+	Schema  = "cswatch.trace/v1"
+	Schema2 = "cswatch.trace/v2" // may have Nodes and InterruptsCounted
+)
 
 // How many read-backs of one clock and CPU a tick holds: usually, and at most.
 // A recording with K of them answers every retry count up to K-1.
@@ -69,7 +74,7 @@ type Simulation struct {
 
 // Header is what does not change from tick to tick.
 type Header struct {
-	Schema     string      `json:"schema"` // "" when written: Schema
+	Schema     string      `json:"schema"` // "" when written: Schema, or Schema2 where it is needed
 	Source     Source      `json:"source"`
 	Recorder   string      `json:"recorded_by"`         // program and version
 	Simulation *Simulation `json:"simulation,omitzero"` // present if and only if Source is simulated
@@ -89,6 +94,12 @@ type Header struct {
 	Interval clocksource.Nanos `json:"interval_ns"` // from tick to tick; 0 when written: that of HZ
 	Online   CPUSet            `json:"online"`      // at the start
 	BootCPU  int               `json:"boot_cpu"`    // the CPU of Tick.Boot
+	// Nodes are the NUMA nodes that have CPUs; empty where the recorder did not look.
+	// They decide how long CPUs may take to compare from 7.1 on.
+	Nodes []Node `json:"nodes,omitzero"`
+	// InterruptsCounted says that a late read-back whose CPU served interrupts is marked by
+	// [Interrupted]; otherwise an [Unexplained] one may be such.
+	InterruptsCounted bool `json:"interrupts_counted,omitzero"`
 	// Exchanges says that comparisons between CPUs were made as 7.1 and later make
 	// them: a tick without one is a tick on which none was due, the boot CPU's own turn among them.
 	Exchanges bool   `json:"exchanges"`
@@ -105,6 +116,9 @@ var ErrHeader = errors.New("trace header")
 func (h Header) withDefaults() Header {
 	if h.Schema == "" {
 		h.Schema = Schema
+		if h.new() {
+			h.Schema = Schema2
+		}
 	}
 	if h.Pattern == "" {
 		h.Pattern = watchdog.ReadFour
@@ -121,14 +135,20 @@ func (h Header) withDefaults() Header {
 	return h
 }
 
+// new reports whether the header has what only version 2 knows.
+func (h *Header) new() bool { return len(h.Nodes) > 0 || h.InterruptsCounted }
+
 // Validate reports all faults of a complete header, joined.
 func (h *Header) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) {
 		faults = append(faults, fmt.Errorf("%w: "+format, append([]any{ErrHeader}, args...)...))
 	}
-	if h.Schema != Schema {
-		fault("schema %q, want %q", clip(h.Schema), Schema)
+	if h.Schema != Schema && h.Schema != Schema2 {
+		fault("schema %q, want %q or %q", clip(h.Schema), Schema, Schema2)
+	}
+	if h.Schema == Schema && h.new() {
+		fault("schema %q has no nodes and no counted interrupts: want %q", Schema, Schema2)
 	}
 	switch h.Source {
 	case Live, Simulated, QEMU:
@@ -157,6 +177,7 @@ func (h *Header) Validate() error {
 	} else if len(h.Online) == 0 || h.BootCPU < 0 || h.BootCPU > MaxCPU {
 		fault("boot CPU %d and online CPUs %q, want a number up to %d and one CPU or more", h.BootCPU, h.Online, MaxCPU)
 	}
+	faults = append(faults, h.validateNodes())
 	if h.Reference.Name != "" {
 		faults = append(faults, h.Reference.validate())
 	} else if h.Reference != (Clock{}) {
@@ -220,14 +241,19 @@ func (h Header) clone() Header {
 	h.Watched = append([]Clock(nil), h.Watched...)
 	h.Online = append(CPUSet(nil), h.Online...)
 	h.Notes = append([]string(nil), h.Notes...)
+	h.Nodes = append([]Node(nil), h.Nodes...)
+	for i := range h.Nodes {
+		n := &h.Nodes[i]
+		n.CPUs, n.Distances = slices.Clone(n.CPUs), slices.Clone(n.Distances)
+	}
 	return h
 }
 
 // Setup returns the watchdog of an era for the recorded clocks: the margins are
-// those of the era, HZ and the current clocksource those of the recording.
+// those of the era, HZ, the distances of the nodes and the current clocksource those of the recording.
 // retries is the parameter max_cswd_read_retries, negative for the era's default.
 func (h *Header) Setup(p watchdog.Profile, retries int) (watchdog.Setup, error) {
-	s := watchdog.Setup{Profile: p, HZ: h.HZ, Retries: retries, OtherArch: h.OtherArch, Current: h.Current}
+	s := watchdog.Setup{Profile: p, HZ: h.HZ, Retries: retries, OtherArch: h.OtherArch, Current: h.Current, Distance: h.Distance()}
 	if h.Reference.Name != "" {
 		c, err := h.Reference.in(p)
 		if err != nil {
@@ -276,8 +302,8 @@ func parseHeader(b []byte) (Header, error) {
 	if err := json.Unmarshal(b, &peek); err != nil {
 		return Header{}, fmt.Errorf("%w: %w", ErrHeader, err)
 	}
-	if peek.Schema != Schema && strings.HasPrefix(peek.Schema, "cswatch.trace/") {
-		return Header{}, fmt.Errorf("%w: schema %q: this program reads %q, a newer one is needed", ErrHeader, clip(peek.Schema), Schema)
+	if peek.Schema != Schema && peek.Schema != Schema2 && strings.HasPrefix(peek.Schema, "cswatch.trace/") {
+		return Header{}, fmt.Errorf("%w: schema %q: this program reads %q and %q, a newer one is needed", ErrHeader, clip(peek.Schema), Schema, Schema2)
 	}
 	var h Header
 	if err := unmarshal(b, &h); err != nil {

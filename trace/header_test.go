@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -37,7 +38,14 @@ func TestFaultsOfAHeader(t *testing.T) {
 		"a shift of 64":                    {func(h *Header) { h.Watched[0].Conversion.Mult, h.Watched[0].Conversion.Shift = 1, 64 }, "shift 64"},
 		"a long name":                      {func(h *Header) { h.Machine = strings.Repeat("x", maxText+1) }, "longer than 256 bytes"},
 		"a name that is no text":           {func(h *Header) { h.Machine = "\xff" }, "not UTF-8"},
-		"too many notes":                   {func(h *Header) { h.Notes = make([]string, maxNotes+1) }, "17 notes"},
+		"nodes in the first version": {func(h *Header) {
+			h.Schema, h.Nodes = Schema, OneNode(h.Online)
+		}, `want "cswatch.trace/v2"`},
+		"too many nodes":          {func(h *Header) { h.Nodes = make([]Node, MaxNodes+1) }, "65 nodes"},
+		"a node without CPUs":     {func(h *Header) { h.Nodes = OneNode(nil) }, "node 0 has CPUs"},
+		"too few distances":       {func(h *Header) { h.Nodes = append(OneNode(CPUs(0)), OneNode(CPUs(1))...) }, "want one CPU or more in ascending ranges, and 2 distances"},
+		"a distance that is none": {func(h *Header) { h.Nodes = []Node{{CPUs(0), []int{9}}} }, "9 away"},
+		"too many notes":          {func(h *Header) { h.Notes = make([]string, maxNotes+1) }, "17 notes"},
 	} {
 		h := (&world{cpus: 2, clocks: 1}).header(2)
 		c.spoil(&h)
@@ -174,5 +182,39 @@ func TestARecorderLivesWithCPUsThatCannotBeRead(t *testing.T) {
 				t.Errorf("%s: %v with %d read-backs", e, err, len(tick.Reads[0]))
 			}
 		}
+	}
+}
+
+func TestNodesAreInBothForms(t *testing.T) {
+	h := (&world{cpus: 4, clocks: 1}).header(2)
+	h.Schema, h.Nodes = "", []Node{{CPUs(0, 1), []int{10, 21}}, {CPUs(2, 3), []int{21, 10}}}
+	for _, form := range []Form{Binary, JSONLines} {
+		var file bytes.Buffer
+		w, err := NewWriter(&file, form, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := NewReader(&file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := r.Header()
+		if diff := cmp.Diff(h.Nodes, got.Nodes); diff != "" || got.Schema != Schema2 {
+			t.Errorf("%s: schema %s, nodes %s", form, got.Schema, diff)
+		}
+		distance := got.Distance()
+		if distance == nil || distance(0, 3) != 21 || distance(2, 3) != 10 || distance(0, 9) != 0 {
+			t.Errorf("%s: other distances", form)
+		}
+	}
+}
+
+func TestARecordingWithoutNewFieldsIsOfTheFirstVersion(t *testing.T) {
+	w, err := NewWriter(io.Discard, Binary, (&world{cpus: 4, clocks: 1}).header(2))
+	if err != nil || w.Header().Schema != Schema {
+		t.Errorf("schema %s, error %v", w.Header().Schema, err)
 	}
 }

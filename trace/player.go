@@ -14,6 +14,7 @@ type player struct {
 	series [][]ReadBack // of the CPU that the era reads on, as far as recorded
 	served [watchdog.MaxWatched]int
 	doubts [watchdog.MaxWatched]reasons
+	bus    [watchdog.MaxWatched]int // of those served, how many were late for no reason of user space
 	// shared is the clock whose first read-back stands for the reference that E0 and E1 read once a tick.
 	shared int
 }
@@ -23,6 +24,7 @@ func (p *player) begin(t *Tick, series [][]ReadBack) {
 	p.tick, p.series, p.shared = t, series, -1
 	p.served = [watchdog.MaxWatched]int{}
 	p.doubts = [watchdog.MaxWatched]reasons{}
+	p.bus = [watchdog.MaxWatched]int{}
 }
 
 // ReadBack implements [watchdog.Machine].
@@ -37,6 +39,7 @@ func (p *player) ReadBack(clock int, want watchdog.ReadPattern) watchdog.ReadBac
 		p.doubts[clock].add(DoubtAttempts, "only %d attempts were recorded", len(series))
 		n = len(series) - 1
 	}
+	p.lateness(clock, series[n].Late)
 	if want == watchdog.ReadSharedReference {
 		p.sharedBy(clock)
 	}
@@ -106,7 +109,13 @@ func (p *player) Exchange(clock, cpu int, rule watchdog.RemoteRule) watchdog.Exc
 	}
 	out := x.Exchange
 	if x.Busy {
+		if p.header.Source == Live {
+			doubts.add(DoubtUserSpace, "the thread on CPU %d got no CPU in time; a kernel interrupts what runs there instead", x.Peer)
+		}
 		return out
+	}
+	if x.TimedOut && p.header.Source == Live && x.Limit <= rule.Timeout {
+		doubts.add(DoubtUserSpace, "a thread in user space was late, whom a kernel's interrupt does not wait for")
 	}
 	took := x.Waited
 	if took == 0 && x.Count > 1 {
@@ -116,6 +125,9 @@ func (p *player) Exchange(clock, cpu int, rule watchdog.RemoteRule) watchdog.Exc
 	switch {
 	case x.TimedOut && x.Limit < rule.Timeout:
 		doubts.add(DoubtExchange, "the recorder waited %d ns for the other CPU, the era waits %d ns", x.Limit, rule.Timeout)
+	case x.TimedOut && !p.header.NodesKnown() && x.Limit < p.setup.Profile.Remote.MaxTimeout:
+		doubts.add(DoubtExchange, "how far apart the nodes of the CPUs are was not recorded: the recorder waited %d ns for the other CPU, the era waits %d to %d ns",
+			x.Limit, rule.Timeout, p.setup.Profile.Remote.MaxTimeout)
 	case x.TimedOut && x.Limit > rule.Timeout && x.Count > 0:
 		doubts.add(DoubtExchange, "the recorder waited %d ns for the other CPU and took %d stamps, the era waits %d ns", x.Limit, x.Count, rule.Timeout)
 	case !x.TimedOut && x.Limit != rule.Timeout && took > rule.Timeout:

@@ -38,9 +38,10 @@ type Replay struct {
 
 // earlier is the first approximate answer about a clock.
 type earlier struct {
-	set bool
-	seq uint64
-	why string
+	set   bool
+	heals bool // ends with the next pair that is taken in time
+	seq   uint64
+	why   string
 }
 
 // NewReplay checks that a watchdog fits a recording: the same clocks in the same
@@ -253,6 +254,7 @@ func (r *Replay) judge(seq uint64, common reasons) {
 			own = common
 			own.join(r.player.doubts[v.Clock])
 			r.missingThird(v, &own)
+			r.unmarked(v, &own)
 		}
 		res.Doubts, res.Why = own.doubt, own.why
 		if before.set {
@@ -263,13 +265,21 @@ func (r *Replay) judge(seq uint64, common reasons) {
 		}
 		res.Exact = res.Doubts == 0
 		r.results = append(r.results, res)
-		if own.doubt == 0 {
-			continue
+		switch {
+		case own.doubt == 0:
+			if before.heals && (v.Kind == watchdog.Agreed || v.Kind == watchdog.Initialised) {
+				r.doubts[v.Clock] = earlier{}
+			}
+		case heals(v.Kind, &own):
+			if !before.set {
+				r.doubts[v.Clock] = earlier{true, true, seq, own.why}
+			}
+		default:
+			if r.spreads {
+				r.taintAll(seq, own.why)
+			}
+			r.taint(v.Clock, seq, own.why)
 		}
-		if r.spreads {
-			r.taintAll(seq, own.why)
-		}
-		r.taint(v.Clock, seq, own.why)
 	}
 }
 
@@ -286,8 +296,8 @@ func (r *Replay) missingThird(v *watchdog.Verdict, own *reasons) {
 
 // taint notes the first approximate answer about a clock.
 func (r *Replay) taint(clock int, seq uint64, why string) {
-	if !r.doubts[clock].set {
-		r.doubts[clock] = earlier{true, seq, why}
+	if d := &r.doubts[clock]; !d.set || d.heals {
+		*d = earlier{true, false, seq, why}
 	}
 }
 

@@ -51,6 +51,17 @@ func slow(series []ReadBack, busy bool) {
 	}
 }
 
+// live makes the recording one of user space, with n late read-backs at a tick.
+func (s *script) live(tick int, cause Cause, n int) {
+	s.h.Source, s.h.Simulation = Live, nil
+	s.h.Schema = ""
+	series := s.ticks[tick].Reads[0][:n]
+	slow(series, false)
+	for i := range series {
+		series[i].Late = cause
+	}
+}
+
 // last replays all ticks and returns the result of the last one about the first clock.
 func (s *script) last(t *testing.T, p watchdog.Profile, retries int) Result {
 	t.Helper()
@@ -63,6 +74,37 @@ func (s *script) last(t *testing.T, p watchdog.Profile, retries int) Result {
 		t.Fatalf("no result at the last tick: %s", r.Idle())
 	}
 	return got[0]
+}
+
+func TestAPairThatIsTakenInTimeEndsTheDoubtOfUserSpace(t *testing.T) {
+	replayAll := func(s *script) (all []Result) {
+		r := newReplay(t, s.h, profile(t, watchdog.E9), -1)
+		for _, tick := range s.ticks {
+			all = append(all, step(t, r, tick)...)
+		}
+		return all
+	}
+	kernel, s := quiet(4, 6), quiet(4, 6)
+	s.live(2, Preempted, 1)
+	want, got := replayAll(kernel), replayAll(s)
+	if len(got) != 6 || len(want) != 6 {
+		t.Fatalf("%d and %d results", len(got), len(want))
+	}
+	for i, doubts := range []Doubt{0, 0, DoubtUserSpace, DoubtEarlier, 0, 0} {
+		if got[i].Doubts != doubts {
+			t.Errorf("tick %d: doubts %q, want %q", i+1, got[i].Doubts, doubts)
+		}
+		if same := got[i].Verdict == want[i].Verdict; !same && got[i].Exact {
+			t.Errorf("tick %d is said to be exact, and is not what the kernel decided: %+v, want %+v", i+1, got[i].Verdict, want[i].Verdict)
+		}
+	}
+	s = quiet(4, 6)
+	s.live(2, Preempted, 4)
+	for i, r := range replayAll(s)[2:] {
+		if r.Exact {
+			t.Errorf("tick %d: %s is exact behind a condemnation by user space", i+3, r.Kind)
+		}
+	}
 }
 
 func TestRulesOfExactness(t *testing.T) {
@@ -153,6 +195,55 @@ func TestRulesOfExactness(t *testing.T) {
 		"after a reset a new pair is taken": {era(watchdog.E5), -1, func(s *script) {
 			s.ticks[2].Resets = 1
 		}, watchdog.Initialised, 0, ""},
+		"in user space a read-back whose thread lost its CPU": {era(watchdog.E5), 3, func(s *script) {
+			s.live(2, Preempted, 1)
+		}, watchdog.Agreed, DoubtUserSpace, "lost its CPU during a read-back"},
+		"one that was interrupted, though it condemns": {era(watchdog.E5), 3, func(s *script) {
+			s.live(2, Interrupted, 4)
+		}, watchdog.CondemnedDelay, DoubtUserSpace, "a kernel reads with interrupts off"},
+		"one that is unexplained where interrupts were not counted": {era(watchdog.E5), 3, func(s *script) {
+			s.live(2, Unexplained, 4)
+		}, watchdog.CondemnedDelay, DoubtUserSpace, "did not count them"},
+		"one that is unexplained where they were counted is exact": {era(watchdog.E5), 3, func(s *script) {
+			s.live(2, Unexplained, 4)
+			s.h.InterruptsCounted = true
+		}, watchdog.CondemnedDelay, 0, ""},
+		"one that was late only for the era": {era(watchdog.E5), 3, func(s *script) {
+			s.live(2, NotLate, 1)
+		}, watchdog.Agreed, DoubtUserSpace, "did not look why"},
+		"one behind those that the era takes does not matter": {era(watchdog.E5), 3, func(s *script) {
+			s.live(2, Preempted, 0)
+			s.ticks[2].Reads[0][3].Late = Preempted
+		}, watchdog.Agreed, 0, ""},
+		"a simulated one is the kernel's own, whatever its cause": {era(watchdog.E5), 3, func(s *script) {
+			s.live(2, Preempted, 4)
+			s.h.Schema = Schema
+			s.h.Source, s.h.Simulation = Simulated, &Simulation{Model: "test"}
+		}, watchdog.CondemnedDelay, 0, ""},
+		"in user space a CPU that was busy": {era(watchdog.E12), -1, func(s *script) {
+			s.live(2, NotLate, 0)
+			s.h.Nodes = OneNode(s.h.Online)
+			s.ticks[2].Exchanges[0].Exchange = watchdog.Exchange{Busy: true}
+		}, watchdog.RemoteTimedOut, DoubtUserSpace, "a kernel interrupts what runs there instead"},
+		"in user space a comparison that timed out": {era(watchdog.E12), -1, func(s *script) {
+			s.live(2, NotLate, 0)
+			s.h.Nodes = OneNode(s.h.Online)
+			s.ticks[2].Exchanges[0].Exchange = watchdog.Exchange{TimedOut: true}
+		}, watchdog.RemoteTimedOut, DoubtUserSpace, "a thread in user space was late"},
+		"a time-out that is shorter than that of two nodes": {era(watchdog.E12), -1, func(s *script) {
+			s.h.Schema = Schema2
+			s.h.Nodes = []Node{{CPUs(0, 1), []int{10, 20}}, {CPUs(2, 3), []int{20, 10}}}
+			s.ticks[2].Exchanges[0].Exchange = watchdog.Exchange{TimedOut: true}
+		}, watchdog.RemoteTimedOut, DoubtExchange, "waited 50000 ns for the other CPU, the era waits 100000 ns"},
+		"one that is that of two nodes is exact": {era(watchdog.E12), -1, func(s *script) {
+			s.h.Schema = Schema2
+			s.h.Nodes = []Node{{CPUs(0, 1), []int{10, 20}}, {CPUs(2, 3), []int{20, 10}}}
+			s.ticks[2].Exchanges[0].Exchange, s.ticks[2].Exchanges[0].Limit = watchdog.Exchange{TimedOut: true}, 100*us
+		}, watchdog.RemoteTimedOut, 0, ""},
+		"a time-out where the nodes are not known": {era(watchdog.E12), -1, func(s *script) {
+			s.h.Source, s.h.Simulation = QEMU, nil
+			s.ticks[2].Exchanges[0].Exchange = watchdog.Exchange{TimedOut: true}
+		}, watchdog.RemoteTimedOut, DoubtExchange, "how far apart the nodes of the CPUs are was not recorded"},
 		"an exchange with the CPU that was asked is exact": {era(watchdog.E12), -1, nil, watchdog.Agreed, 0, ""},
 		"a recording that begins in the middle of the rotation": {era(watchdog.E12), -1, func(s *script) {
 			s.ticks = quiet(4, 6).ticks[2:]

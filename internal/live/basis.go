@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,9 +19,9 @@ import (
 type Basis struct {
 	HZ     int    // CONFIG_HZ, 0 where it is not known
 	HZFrom string // the file that says so
-	// Distance tells how far apart the NUMA nodes of two CPUs are, in the unit of the
-	// firmware's table (10 is the same node); nil where there is one node.
-	Distance func(a, b int) int
+	// Nodes are the NUMA nodes that have CPUs and how far apart they are: one where the
+	// kernel knows no others, none where its table cannot be read or understood.
+	Nodes []trace.Node
 }
 
 const (
@@ -28,12 +29,13 @@ const (
 	// Limits of files that are read whole: configurations have some 300 kB.
 	maxConfig = 4 << 20
 	maxNode   = 64 << 10
+	maxNodes  = 1024
 	nodePath  = "sys/devices/system/node"
 )
 
 // readBasis reads it from the root of a machine's files.
 func readBasis(root fs.FS) Basis {
-	b := Basis{Distance: distances(root)}
+	b := Basis{Nodes: nodes(root)}
 	b.HZ, b.HZFrom = configHZ(root)
 	return b
 }
@@ -78,20 +80,24 @@ func hzIn(r io.Reader) int {
 	return 0
 }
 
-// distances reads the table of node distances. The columns of each node's file are
-// the online nodes, ascending. It is nil where there is one node, or no table that can be understood.
-func distances(root fs.FS) func(a, b int) int {
+// nodes reads the table of node distances. The columns of each node's file are
+// the online nodes, ascending; nodes without CPUs are left out. It is nil where
+// there is no table that can be understood.
+func nodes(root fs.FS) []trace.Node {
 	text, err := readLine(root, nodePath+"/online")
+	if errors.Is(err, fs.ErrNotExist) {
+		return oneNode(root)
+	}
 	if err != nil {
 		return nil
 	}
 	online, err := trace.ParseCPUs(text) // a list of nodes has the same form
-	if err != nil || online.Count() < 2 {
+	if err != nil || online.Count() == 0 || online.Count() > maxNodes {
 		return nil
 	}
-	node := map[int]int{} // of each CPU: its row
-	var table [][]int
-	for n, left := online.First(), online.Count(); left > 0; n, left = online.Next(n), left-1 {
+	var found []trace.Node
+	var columns []int // of the table, that have CPUs
+	for n, column := online.First(), 0; column < online.Count(); n, column = online.Next(n), column+1 {
 		row, err := nodeRow(root, n, online.Count())
 		if err != nil {
 			return nil
@@ -100,25 +106,39 @@ func distances(root fs.FS) func(a, b int) int {
 		if err != nil {
 			return nil
 		}
-		if list != "" { // nodes of memory have no CPUs
-			cpus, err := trace.ParseCPUs(list)
-			if err != nil {
-				return nil
-			}
-			for cpu, left := cpus.First(), cpus.Count(); left > 0; cpu, left = cpus.Next(cpu), left-1 {
-				node[cpu] = len(table)
-			}
+		if list == "" { // memory alone
+			continue
 		}
-		table = append(table, row)
-	}
-	return func(a, b int) int {
-		from, ok1 := node[a]
-		to, ok2 := node[b]
-		if !ok1 || !ok2 {
-			return 0 // came online since: as if there were one node
+		cpus, err := trace.ParseCPUs(list)
+		if err != nil {
+			return nil
 		}
-		return table[from][to]
+		found, columns = append(found, trace.Node{CPUs: cpus, Distances: row}), append(columns, column)
 	}
+	if len(found) > trace.MaxNodes {
+		return nil
+	}
+	for i := range found {
+		row := make([]int, 0, len(columns))
+		for _, c := range columns {
+			row = append(row, found[i].Distances[c])
+		}
+		found[i].Distances = row
+	}
+	return found
+}
+
+// oneNode is the node of a kernel without CONFIG_NUMA, to which all CPUs are equally near.
+func oneNode(root fs.FS) []trace.Node {
+	text, err := readLine(root, "sys/devices/system/cpu/possible")
+	if err != nil {
+		return nil // no sysfs, which tells nothing
+	}
+	cpus, err := trace.ParseCPUs(text)
+	if err != nil || len(cpus) == 0 {
+		return nil
+	}
+	return trace.OneNode(cpus)
 }
 
 // nodeRow reads the distances of one node to all of them.
@@ -132,6 +152,9 @@ func nodeRow(root fs.FS, node, want int) ([]int, error) {
 		d, err := strconv.ParseUint(word, 10, 8) // the firmware's table has bytes
 		if err != nil {
 			return nil, err
+		}
+		if d < 10 { // which is the node itself
+			return nil, fmt.Errorf("read the distances of node %d: %d is no distance", node, d)
 		}
 		row = append(row, int(d))
 	}

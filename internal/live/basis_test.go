@@ -11,6 +11,7 @@ import (
 	"github.com/cswatch/cswatch/clocksource"
 	"github.com/cswatch/cswatch/internal/hw"
 	"github.com/cswatch/cswatch/machine"
+	"github.com/cswatch/cswatch/trace"
 	"github.com/cswatch/cswatch/watchdog"
 )
 
@@ -73,7 +74,8 @@ func twoNodes() map[string]string {
 }
 
 func TestTheDistanceOfTwoCPUsIsThatOfTheirNodes(t *testing.T) {
-	distance := distances(rootOf(twoNodes()))
+	h := trace.Header{Nodes: nodes(rootOf(twoNodes()))}
+	distance := h.Distance()
 	if distance == nil {
 		t.Fatal("no table")
 	}
@@ -86,10 +88,11 @@ func TestTheDistanceOfTwoCPUsIsThatOfTheirNodes(t *testing.T) {
 
 func TestATableThatIsNotUnderstoodIsNone(t *testing.T) {
 	for name, change := range map[string]func(map[string]string){
-		"one node":            func(f map[string]string) { f[nodePath+"/online"] = "0\n" },
+		"too few nodes":       func(f map[string]string) { f[nodePath+"/online"] = "0\n" },
 		"no list of nodes":    func(f map[string]string) { delete(f, nodePath+"/online") },
 		"a row is missing":    func(f map[string]string) { delete(f, nodePath+"/node2/distance") },
 		"a row is short":      func(f map[string]string) { f[nodePath+"/node2/distance"] = "21 10\n" },
+		"a distance below 10": func(f map[string]string) { f[nodePath+"/node2/distance"] = "21 9 28\n" },
 		"a distance is none":  func(f map[string]string) { f[nodePath+"/node2/distance"] = "21 -10 28\n" },
 		"CPUs are no list":    func(f map[string]string) { f[nodePath+"/node0/cpulist"] = "some\n" },
 		"nodes are no list":   func(f map[string]string) { f[nodePath+"/online"] = "all\n" },
@@ -97,7 +100,7 @@ func TestATableThatIsNotUnderstoodIsNone(t *testing.T) {
 	} {
 		files := twoNodes()
 		change(files)
-		if distances(rootOf(files)) != nil {
+		if nodes(rootOf(files)) != nil {
 			t.Errorf("%s: a table all the same", name)
 		}
 	}
@@ -119,7 +122,11 @@ func TestFarCPUsGetMoreTimeToAnswer(t *testing.T) {
 	h := scripted(s, &closed, map[string]machine.Answer{"tsc": machine.Yes, hw.HPET: machine.Yes})
 	world := timeouts{s, map[int]clocksource.Nanos{}}
 	h.World = world
-	h.Basis = Basis{HZ: 1000, HZFrom: "/proc/config.gz", Distance: func(a, b int) int { return [4]int{10, 10, 21, 200}[b] }}
+	h.Basis = Basis{HZ: 1000, HZFrom: "/proc/config.gz", Nodes: []trace.Node{
+		{CPUs: trace.CPUs(0, 1), Distances: []int{10, 21, 200}},
+		{CPUs: trace.CPUs(2), Distances: []int{21, 10, 21}},
+		{CPUs: trace.CPUs(3), Distances: []int{200, 21, 10}},
+	}}
 	p, _ := watchdog.ProfileOf(watchdog.E12)
 	session, err := OpenOn(context.Background(), Options{Profile: p, Retries: -1, Ticks: 6}, h)
 	if err != nil {
@@ -153,5 +160,51 @@ func TestTimerTicksThatAreNotKnownAreAssumed(t *testing.T) {
 	defer session.Close()
 	if r := session.Reference; r.TimerHZ != 250 || !strings.Contains(r.TimerHZFrom, "assumed") {
 		t.Errorf("the session says %d Hz from %q", r.TimerHZ, r.TimerHZFrom)
+	}
+}
+
+func TestARecordingOfAnyEraKeepsToTheTimeOutsOfItsNodes(t *testing.T) {
+	s, closed := newScript(3), 0
+	h := scripted(s, &closed, map[string]machine.Answer{"tsc": machine.Yes, hw.HPET: machine.Yes})
+	h.Basis = Basis{Nodes: []trace.Node{
+		{CPUs: trace.CPUs(0, 1), Distances: []int{10, 20}},
+		{CPUs: trace.CPUs(2), Distances: []int{20, 10}},
+	}}
+	p, _ := watchdog.ProfileOf(watchdog.E9) // which compares no CPUs itself
+	var file bytes.Buffer
+	session, err := OpenOn(context.Background(), Options{Profile: p, Retries: -1, Ticks: 6, Record: &file}, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	if r := collect(session.Watch); r.err != nil {
+		t.Fatal(r.err)
+	}
+	r, err := trace.NewReader(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Header(); got.Schema != trace.Schema2 || len(got.Nodes) != 2 {
+		t.Errorf("schema %s with %d nodes", got.Schema, len(got.Nodes))
+	}
+	limits := map[int]clocksource.Nanos{}
+	var tick trace.Tick
+	for r.Read(&tick) == nil {
+		for _, x := range tick.Exchanges {
+			limits[x.Peer] = x.Limit
+		}
+	}
+	if limits[1] != 50*us || limits[2] != 100*us {
+		t.Errorf("time-outs %v, want 50 us for CPU 1 and 100 us for CPU 2", limits)
+	}
+}
+
+func TestAKernelWithoutNodesHasOne(t *testing.T) {
+	one := nodes(rootOf(map[string]string{"sys/devices/system/cpu/possible": "0-3\n"}))
+	if len(one) != 1 || one[0].CPUs.String() != "0-3" {
+		t.Errorf("nodes %v, want one of all CPUs", one)
+	}
+	if none := nodes(rootOf(nil)); none != nil {
+		t.Errorf("nodes %v of a machine without sysfs", none)
 	}
 }

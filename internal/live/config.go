@@ -60,9 +60,6 @@ type Config struct {
 	// Anew goes on where a kernel would not: a clock that was condemned, or is left alone
 	// for minutes after a skip, is watched from the next tick on as after a boot.
 	Anew bool
-	// Distance tells how far apart the NUMA nodes of two CPUs are, which from 7.1 on decides
-	// how long they may take to compare; nil where there is one node.
-	Distance func(a, b int) int
 }
 
 // Validate reports everything that is wrong with the configuration, joined.

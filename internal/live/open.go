@@ -144,8 +144,9 @@ func (s *Session) open(ctx context.Context, o Options, h Hardware) error {
 	}
 	s.Reference = describe(choice, f, h.Counter, cpus)
 	s.Interrupts = o.Interrupts && len(cpus) > 0 && h.World.Usage(cpus[0]).Counted
-	c := Config{Profile: o.Profile, Retries: o.Retries, Ticks: o.Ticks, NoExchange: o.NoExchange || len(cpus) < 2, Anew: o.Anew, Distance: h.Basis.Distance}
+	c := Config{Profile: o.Profile, Retries: o.Retries, Ticks: o.Ticks, NoExchange: o.NoExchange || len(cpus) < 2, Anew: o.Anew}
 	c.Header = header(o, choice, f, h.Counter, cpus)
+	c.Header.Nodes, c.Header.InterruptsCounted = h.Basis.Nodes, s.Interrupts
 	if h.Basis.HZ > 0 {
 		c.Header.HZ, s.Reference.TimerHZ, s.Reference.TimerHZFrom = h.Basis.HZ, h.Basis.HZ, h.Basis.HZFrom
 	}
@@ -268,7 +269,7 @@ func rough(f hw.Frequency, current string) bool {
 func header(o Options, c hw.Choice, f hw.Frequency, counter string, cpus []int) trace.Header {
 	online := trace.CPUs(cpus...)
 	h := trace.Header{
-		Schema: trace.Schema, Source: trace.Live, Recorder: o.RecordedBy, Machine: o.Machine, Kernel: o.Kernel, TimeLine: "CLOCK_MONOTONIC",
+		Schema: trace.Schema2, Source: trace.Live, Recorder: o.RecordedBy, Machine: o.Machine, Kernel: o.Kernel, TimeLine: "CLOCK_MONOTONIC",
 		Reference: trace.Clock{
 			Name: c.Name, Mask: c.Mask, Frequency: uint32(c.Hz), Scale: clocksource.ScaleHz,
 			Continuous: true, HRES: true, Calibrated: true,

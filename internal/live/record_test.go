@@ -146,7 +146,8 @@ func TestARecordingReplaysToTheSameVerdicts(t *testing.T) {
 	}
 }
 
-// replayed runs a recording through the profile it was made with, and wants exact answers.
+// replayed runs a recording through the profile it was made with, and wants answers
+// that are exact but for what user space does to them.
 func replayed(t *testing.T, file io.Reader, p watchdog.Profile) []watchdog.Verdict {
 	t.Helper()
 	r, err := trace.NewReader(file)
@@ -164,6 +165,7 @@ func replayed(t *testing.T, file io.Reader, p watchdog.Profile) []watchdog.Verdi
 	}
 	var out []watchdog.Verdict
 	var tick trace.Tick
+	doubted := false
 	for {
 		if err := r.Read(&tick); err == io.EOF {
 			return out
@@ -175,9 +177,13 @@ func replayed(t *testing.T, file io.Reader, p watchdog.Profile) []watchdog.Verdi
 			t.Fatal(err)
 		}
 		for i := range results {
-			if !results[i].Exact {
-				t.Errorf("tick %d of era %s: approximate: %s", tick.Seq, p.Era, results[i].Why)
+			if own := results[i].Doubts &^ (trace.DoubtUserSpace | trace.DoubtEarlier); own != 0 {
+				t.Errorf("tick %d of era %s: approximate (%s): %s", tick.Seq, p.Era, own, results[i].Why)
 			}
+			if results[i].Doubts == trace.DoubtEarlier && !doubted {
+				t.Errorf("tick %d of era %s: follows no doubt: %s", tick.Seq, p.Era, results[i].Why)
+			}
+			doubted = doubted || results[i].Doubts&trace.DoubtUserSpace != 0
 			out = append(out, results[i].Verdict)
 		}
 	}

@@ -85,7 +85,6 @@ func newWatch(c Config, world World) (*Watch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch live counters: %w", err)
 	}
-	setup.Distance = c.Distance
 	w := &Watch{
 		config: c, header: c.Header, clock: c.Header.Watched[0].Name, world: world,
 		interval: c.Header.Interval, late: c.lateAbove(), online: c.Header.Online,
