@@ -31,8 +31,11 @@ type watchFlags struct {
 	era, reference, record string
 	retries                int
 	duration               time.Duration
-	interrupts             bool
+	interrupts, acceptLoss bool
 	format                 *choice
+
+	risk   func(*machine.Snapshot) tscRisk // tests have their own of both
+	follow func() (kernelNews, error)
 }
 
 func newWatchCommand(env *Env) *cobra.Command {
@@ -59,6 +62,7 @@ func newWatchCommand(env *Env) *cobra.Command {
 	f.DurationVar(&flags.duration, "duration", 0, "how long to watch, such as 30s or 8h (default until it is stopped)")
 	f.StringVar(&flags.record, "record", "", "write a recording for cswatch replay to this new `file`")
 	f.BoolVar(&flags.interrupts, "interrupts", false, "count interrupts around each read-back, to tell late ones by them; costs more time than all else")
+	f.BoolVar(&flags.acceptLoss, acceptLoss, false, "allow more than 8 attempts in a row over hpet and acpi_pm, whose latency can make a kernel give up its TSC; the kernel's log is followed, and its first complaint ends the watch")
 	registerCompletion(cmd, "era", cobra.FixedCompletions(eraWords(), cobra.ShellCompDirectiveNoFileComp))
 	registerCompletion(cmd, "reference", cobra.FixedCompletions(
 		[]cobra.Completion{live.Auto, hw.HPET, hw.ACPIPM, hw.MonotonicRaw, hw.Monotonic, hw.BootTime, hw.RealTime, hw.TAI}, cobra.ShellCompDirectiveNoFileComp))
@@ -73,6 +77,7 @@ func newWatchCommand(env *Env) *cobra.Command {
 	}})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		beQuiet()
+		flags.risk, flags.follow = riskHere, followKernel
 		return runWatch(cmd.Context(), env, &flags, live.Open)
 	}
 	return cmd
@@ -120,6 +125,8 @@ func runWatch(ctx context.Context, env *Env, flags *watchFlags, open openWatch) 
 		fmt.Fprintf(env.Stderr, "cswatch: %s\n", note)
 	}
 	options := flags.options(env, snapshot, era)
+	risk := flags.risk(snapshot)
+	options.AcceptLosingTSC = flags.acceptLoss || risk.answer == machine.No
 	file, err := createRecording(flags.record)
 	if err != nil {
 		return err
@@ -130,12 +137,19 @@ func runWatch(ctx context.Context, env *Env, flags *watchFlags, open openWatch) 
 	}
 	session, err := open(ctx, options)
 	if err != nil {
-		return errors.Join(err, file.discard())
+		return errors.Join(risk.explain(err), file.discard())
+	}
+	var log kernelNews
+	if session.Loads && risk.answer != machine.No {
+		if log, err = flags.follow(); err != nil {
+			return errors.Join(err, session.Close(), file.discard())
+		}
+		defer log.Close()
 	}
 	if note := insteadNote(flags.reference, &session.Reference); note != "" {
 		fmt.Fprintf(env.Stderr, "cswatch: %s\n", note)
 	}
-	err = errors.Join(watch(ctx, env, flags, session, era), session.Close())
+	err = errors.Join(watch(ctx, env, flags, session, era, log), session.Close())
 	if closed := file.close(); closed != nil {
 		return closed // graver than a verdict
 	}
@@ -159,12 +173,13 @@ func insteadNote(named string, r *live.Reference) string {
 	return note
 }
 
-// watch runs a session and shows it.
-func watch(ctx context.Context, env *Env, flags *watchFlags, s *live.Session, era chosenEra) error {
+// watch runs a session and shows it. The first complaint in the kernel's log, where it is given, ends it.
+func watch(ctx context.Context, env *Env, flags *watchFlags, s *live.Session, era chosenEra, log kernelNews) error {
 	setup := s.Setup()
 	doc := &report.LiveWatch{
 		Inputs: report.WatchInputs{
 			Era: flags.era, Reference: flags.reference, Duration: flags.duration.Seconds(), Record: flags.record, Interrupts: flags.interrupts,
+			AcceptLosingTSC: flags.acceptLoss,
 		},
 		Watch: report.Watch{
 			Era: setup.Profile.Era, Release: era.release, Retries: setup.Profile.Attempts(s.Reference.CPUs.Count(), setup.Retries) - 1,
@@ -202,13 +217,21 @@ func watch(ctx context.Context, env *Env, flags *watchFlags, s *live.Session, er
 		if err := show.tick(t, lines); err != nil {
 			return err
 		}
+		if log != nil {
+			if err := complaint(log); err != nil {
+				return err
+			}
+		}
 		return env.stdoutErr() // nobody reads on
 	})
-	if err != nil {
+	complained := errors.Is(err, errKernelComplains)
+	if err != nil && !complained {
 		return err
 	}
 	doc.Summary = s.Summary()
 	switch {
+	case complained:
+		doc.Ended = "kernel-log"
 	case ctx.Err() != nil:
 		doc.Ended = "signal"
 	case run.Err() != nil:
@@ -216,8 +239,8 @@ func watch(ctx context.Context, env *Env, flags *watchFlags, s *live.Session, er
 	default:
 		doc.Ended = "condemned"
 	}
-	if err := show.end(); err != nil {
-		return err
+	if shown := show.end(); shown != nil || complained {
+		return errors.Join(shown, err)
 	}
 	if doc.Condemned != nil || doc.Exchanges.Backwards > 0 {
 		return &ExitError{Code: ExitCondemned}

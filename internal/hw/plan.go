@@ -108,14 +108,14 @@ func (p Plan) Validate() error {
 }
 
 // tooFast applies the rule for counters that the kernel may be using as its
-// reference: at most DefaultReadBacks a CPU each half second, or, as the kernel
-// itself, more of them while they are late.
+// reference: at most DefaultReadBacks a CPU each half second. More while they are late
+// would load it just when it is slow already.
 func (p Plan) tooFast() error {
 	if p.AcceptLosingTSC || p.Reference != HPET && p.Reference != ACPIPM {
 		return nil
 	}
 	q := p.withDefaults()
-	if q.Interval < Pace || q.ReadBacks > DefaultReadBacks && !q.UntilGood {
+	if q.Interval < Pace || q.ReadBacks > DefaultReadBacks {
 		return fmt.Errorf("plan of read-backs: %d read-backs of %s every %v: %w, and that can cost the machine its TSC until it is booted anew: take %d every %v, or accept the loss",
 			q.ReadBacks, q.Reference, q.Interval, ErrTooFast, DefaultReadBacks, Pace)
 	}

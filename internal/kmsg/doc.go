@@ -4,7 +4,8 @@
 // [Config.OpenLog] opens a file that may be compressed. [ReadBuffer] reads what the
 // kernel's ring buffer holds now, from /dev/kmsg or, where that is not allowed,
 // from the journal. Both deliver text for package klog and say where it comes
-// from and whether it is whole.
+// from and whether it is whole. [Config.Follow] tells what the kernel logs from then on, to
+// who asks now and then.
 //
-// The package does not interpret records, and it does not follow a log that grows.
+// The package does not interpret records, and it waits for none.
 package kmsg

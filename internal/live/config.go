@@ -60,6 +60,14 @@ type Config struct {
 	// Anew goes on where a kernel would not: a clock that was condemned, or is left alone
 	// for minutes after a skip, is watched from the next tick on as after a boot.
 	Anew bool
+	// AcceptLosingTSC allows more attempts over HPET and ACPI PM timer than hw.DefaultReadBacks.
+	AcceptLosingTSC bool
+}
+
+// Loads reports whether the watch may read a reference that the kernel may be using faster than
+// a watchdog does: with more attempts in a row than hw.DefaultReadBacks, just when it is slow.
+func (c *Config) Loads() bool {
+	return gentle(c.Header.Reference.Name) && c.Profile.Attempts(c.Header.Online.Count(), c.Retries) > hw.DefaultReadBacks
 }
 
 // Validate reports everything that is wrong with the configuration, joined.
@@ -86,6 +94,10 @@ func (c *Config) Validate() error {
 	if gentle(c.Header.Reference.Name) {
 		if c.Header.Interval < clocksource.Nanos(hw.Pace) {
 			add("an interval of %d ns: %s is not read faster than every %v", c.Header.Interval, c.Header.Reference.Name, hw.Pace)
+		}
+		if c.Loads() && !c.AcceptLosingTSC {
+			wrong = append(wrong, fmt.Errorf("watch live counters: %d attempts in a row over %s, whenever it is slow: this %w, and the latency that it makes can cost a kernel its TSC until the next boot: ask for %d retries or fewer",
+				c.Profile.Attempts(c.Header.Online.Count(), c.Retries), c.Header.Reference.Name, hw.ErrTooFast, hw.DefaultReadBacks-1))
 		}
 		if c.Record != nil && c.Header.ReadBacks > hw.DefaultReadBacks {
 			add("%d read-backs a tick: a recording keeps at most %d of %s", c.Header.ReadBacks, hw.DefaultReadBacks, c.Header.Reference.Name)

@@ -19,8 +19,8 @@
 //
 // The CPUs that this process may use are the online ones to the era. The reference is
 // never read faster than a kernel's watchdog reads it: ticks are half a second apart, late ones
-// are not caught up in a burst, and a recording keeps at most
-// [hw.DefaultReadBacks] read-backs of HPET or ACPI PM timer a tick and CPU.
+// are not caught up in a burst, and at most [hw.DefaultReadBacks] read-backs of HPET or ACPI
+// PM timer are taken a tick and CPU, unless [Config.AcceptLosingTSC] allows an era more attempts.
 //
 // A watch ends when its era condemns the counter, as a kernel's does, and rests where the era
 // does. With Anew it goes on at the next tick, so that one late read-back does not end a short watch.

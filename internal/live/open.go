@@ -43,8 +43,9 @@ type Options struct {
 	Interrupts bool
 	// NoExchange leaves out the comparison of two CPUs in eras that make none.
 	NoExchange bool
-	// Anew goes on where a kernel would not; see [Config].
-	Anew bool
+	// Anew and AcceptLosingTSC are those of [Config].
+	Anew            bool
+	AcceptLosingTSC bool
 }
 
 // Reference is what the counter is compared with, and what that is worth.
@@ -103,7 +104,9 @@ type Session struct {
 	Reference Reference
 	// Interrupts says that late read-backs are told by interrupts: it was asked for and they can be counted.
 	Interrupts bool
-	shut       []func() error
+	// Loads says that the watch may read the reference faster than a watchdog; see [Config.Loads].
+	Loads bool
+	shut  []func() error
 }
 
 // Open opens the counters of this machine for a watch. The error is a
@@ -144,7 +147,7 @@ func (s *Session) open(ctx context.Context, o Options, h Hardware) error {
 	}
 	s.Reference = describe(choice, f, h.Counter, cpus)
 	s.Interrupts = o.Interrupts && len(cpus) > 0 && h.World.Usage(cpus[0]).Counted
-	c := Config{Profile: o.Profile, Retries: o.Retries, Ticks: o.Ticks, NoExchange: o.NoExchange || len(cpus) < 2, Anew: o.Anew}
+	c := Config{Profile: o.Profile, Retries: o.Retries, Ticks: o.Ticks, NoExchange: o.NoExchange || len(cpus) < 2, Anew: o.Anew, AcceptLosingTSC: o.AcceptLosingTSC}
 	c.Header = header(o, choice, f, h.Counter, cpus)
 	c.Header.Nodes, c.Header.InterruptsCounted = h.Basis.Nodes, s.Interrupts
 	if h.Basis.HZ > 0 {
@@ -160,6 +163,10 @@ func (s *Session) open(ctx context.Context, o Options, h Hardware) error {
 			return err
 		}
 	}
+	if err := c.Validate(); err != nil { // before anything is opened
+		return err
+	}
+	s.Loads = c.Loads()
 	if choice.Name == hw.ACPIPM {
 		p := c.Plan()
 		p.Interrupts = o.Interrupts

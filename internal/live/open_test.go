@@ -270,3 +270,41 @@ func TestAConfigurationReportsAllFaultsAtOnce(t *testing.T) {
 		t.Error("an empty configuration was taken")
 	}
 }
+
+func TestAReferenceThatTheKernelMayUseIsNotLoaded(t *testing.T) {
+	all := map[string]machine.Answer{"tsc": machine.Yes, hw.HPET: machine.Yes, hw.ACPIPM: machine.Yes, hw.MonotonicRaw: machine.Yes}
+	for _, c := range []struct {
+		name      string
+		reference string
+		retries   int
+		accept    bool
+		refused   bool
+		loads     bool
+	}{
+		{"eight attempts over the HPET are a watchdog's pace", hw.HPET, 7, false, false, false},
+		{"nine come in a row just when it is slow", hw.HPET, 8, false, true, false},
+		{"as many as there can be", hw.HPET, MaxRetries, false, true, false},
+		{"the PM timer may be the kernel's reference, too", hw.ACPIPM, 50, false, true, false},
+		{"a loss that was accepted", hw.HPET, 50, true, false, true},
+		{"one over the PM timer", hw.ACPIPM, 50, true, false, true},
+		{"a clock that no kernel watches with", hw.MonotonicRaw, 255, false, false, false},
+	} {
+		s, closed := newScript(2), 0
+		p, _ := watchdog.ProfileOf(watchdog.E5)
+		session, err := OpenOn(context.Background(), Options{
+			Profile: p, Retries: c.retries, Reference: c.reference, Ticks: 2, AcceptLosingTSC: c.accept,
+		}, scripted(s, &closed, all))
+		if refused := errors.Is(err, hw.ErrTooFast); refused != c.refused || err != nil && !refused {
+			t.Errorf("%s: error %v", c.name, err)
+		}
+		if err != nil {
+			continue
+		}
+		if session.Loads != c.loads {
+			t.Errorf("%s: loads %v, want %v", c.name, session.Loads, c.loads)
+		}
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

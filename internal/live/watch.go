@@ -120,7 +120,7 @@ func (c *Config) Plan() hw.Plan {
 		Reference: c.Header.Reference.Name, Ticks: c.Ticks, BootCPU: c.Header.BootCPU,
 		ReadBacks: c.Profile.Attempts(c.Header.Online.Count(), c.Retries), UntilGood: true,
 		// A stream and a watchdog round differently: never end with one that the watchdog finds late.
-		Limit: max(c.lateAbove()-20, 1),
+		Limit: max(c.lateAbove()-20, 1), AcceptLosingTSC: c.AcceptLosingTSC,
 	}
 	switch {
 	case c.Record != nil:

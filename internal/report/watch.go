@@ -31,7 +31,7 @@ type LiveWatch struct {
 	// more there were.
 	Lines   []string `json:"lines"`
 	Dropped int      `json:"lines_dropped"`
-	Ended   string   `json:"ended"` // duration, signal or condemned; "" while it goes on
+	Ended   string   `json:"ended"` // duration, signal, condemned or kernel-log; "" while it goes on
 }
 
 // WatchInputs is what was asked for.
@@ -43,6 +43,8 @@ type WatchInputs struct {
 	Record    string  `json:"record"`           // "" for none
 	// Interrupts says that interrupts were counted: without that no late read-back is told by one.
 	Interrupts bool `json:"interrupts"`
+	// AcceptLosingTSC says that more attempts over HPET and ACPI PM timer were allowed than a watchdog's.
+	AcceptLosingTSC bool `json:"accept_losing_tsc"`
 }
 
 // maxKernelLines bounds the kernel lines that a document keeps.
