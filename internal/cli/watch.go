@@ -34,7 +34,7 @@ type watchFlags struct {
 	interrupts, acceptLoss bool
 	format                 *choice
 
-	risk   func(*machine.Snapshot) tscRisk // tests have their own of both
+	risk   func(*machine.Snapshot) guard // tests have their own of both
 	follow func() (kernelNews, error)
 }
 
@@ -127,6 +127,7 @@ func runWatch(ctx context.Context, env *Env, flags *watchFlags, open openWatch) 
 	options := flags.options(env, snapshot, era)
 	risk := flags.risk(snapshot)
 	options.AcceptLosingTSC = flags.acceptLoss || risk.answer == machine.No
+	watched := tscWatched(flags.era, era, snapshot)
 	file, err := createRecording(flags.record)
 	if err != nil {
 		return err
@@ -149,7 +150,7 @@ func runWatch(ctx context.Context, env *Env, flags *watchFlags, open openWatch) 
 	if note := insteadNote(flags.reference, &session.Reference); note != "" {
 		fmt.Fprintf(env.Stderr, "cswatch: %s\n", note)
 	}
-	err = errors.Join(watch(ctx, env, flags, session, era, log), session.Close())
+	err = errors.Join(watch(ctx, env, flags, session, era, watched, log), session.Close())
 	if closed := file.close(); closed != nil {
 		return closed // graver than a verdict
 	}
@@ -174,7 +175,7 @@ func insteadNote(named string, r *live.Reference) string {
 }
 
 // watch runs a session and shows it. The first complaint in the kernel's log, where it is given, ends it.
-func watch(ctx context.Context, env *Env, flags *watchFlags, s *live.Session, era chosenEra, log kernelNews) error {
+func watch(ctx context.Context, env *Env, flags *watchFlags, s *live.Session, era chosenEra, watched guard, log kernelNews) error {
 	setup := s.Setup()
 	doc := &report.LiveWatch{
 		Inputs: report.WatchInputs{
@@ -185,7 +186,7 @@ func watch(ctx context.Context, env *Env, flags *watchFlags, s *live.Session, er
 			Era: setup.Profile.Era, Release: era.release, Retries: setup.Profile.Attempts(s.Reference.CPUs.Count(), setup.Retries) - 1,
 			Reference: s.Reference.Name, Clocks: []string{s.Reference.Counter},
 		},
-		EraWhy: era.why, Reference: s.Reference,
+		EraWhy: era.why, Reference: s.Reference, TSCWatched: watched.answer, TSCWatchedWhy: watched.why,
 	}
 	if flags.retries >= 0 {
 		doc.Inputs.Retries = &flags.retries

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/cswatch/cswatch/event"
 	"github.com/cswatch/cswatch/internal/hw"
@@ -17,16 +18,31 @@ import (
 // acceptLoss is the flag without which nothing is done that can cost a machine its TSC.
 const acceptLoss = "accept-losing-tsc-until-reboot"
 
-// tscRisk is whether slow reads of the reference can make the running kernel give up its TSC.
-type tscRisk struct {
+// guard is an answer about what a kernel's watchdog does with the TSC of this machine, and why.
+type guard struct {
 	answer machine.Answer
 	why    string
 }
 
-// riskHere asks for the running kernel, whatever era is watched with.
-func riskHere(s *machine.Snapshot) tscRisk {
+// riskHere tells whether slow reads of the reference can make a kernel give up its TSC. It asks for the running kernel, whatever era is watched with.
+func riskHere(s *machine.Snapshot) guard {
 	answer, why := watchdog.LatencyCanCondemn(watchdog.Detect(watchdog.IdentityOf(s)).Candidates, tscFacts(s))
-	return tscRisk{answer, why}
+	return guard{answer, why}
+}
+
+// tscWatched tells whether a kernel of the era that is run would watch the TSC of this
+// machine. Where the era is that of the running kernel, its vendor counts, too.
+func tscWatched(named string, era chosenEra, s *machine.Snapshot) guard {
+	candidates := []watchdog.Candidate{{Era: era.profile.Era, Release: era.release}}
+	if named == "" {
+		found := watchdog.Detect(watchdog.IdentityOf(s)).Candidates
+		of := func(c watchdog.Candidate) bool { return c.Era == era.profile.Era }
+		if i := slices.IndexFunc(found, of); i >= 0 {
+			candidates = found[i : i+1]
+		}
+	}
+	answer, why := watchdog.TSCWatched(candidates, tscFacts(s))
+	return guard{answer, why}
 }
 
 // tscFacts are what decides whether the TSC of this machine is watched.
@@ -38,15 +54,15 @@ func tscFacts(s *machine.Snapshot) watchdog.TSCFacts {
 }
 
 // explain adds to the refusal of a watch that would load the reference why it is one here.
-func (r tscRisk) explain(err error) error {
+func (g guard) explain(err error) error {
 	if !errors.Is(err, hw.ErrTooFast) {
 		return err
 	}
 	may := "can condemn"
-	if r.answer == machine.Unknown {
+	if g.answer == machine.Unknown {
 		may = "may condemn"
 	}
-	return fmt.Errorf("%w, or accept the loss with --%s: latency %s the TSC on this machine: %s", err, acceptLoss, may, r.why)
+	return fmt.Errorf("%w, or accept the loss with --%s: latency %s the TSC on this machine: %s", err, acceptLoss, may, g.why)
 }
 
 // kernelNews tells what the kernel logs; tests have their own.

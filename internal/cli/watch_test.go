@@ -128,7 +128,7 @@ func watchRun(t *testing.T, p *pretend, terminal bool, args ...string) (code int
 	flags.record, _ = f.GetString("record")
 	flags.duration, _ = f.GetDuration("duration")
 	flags.acceptLoss, _ = f.GetBool(acceptLoss)
-	flags.risk = func(*machine.Snapshot) tscRisk { return tscRisk{cmp.Or(p.risk, machine.Unknown), "the test says so"} }
+	flags.risk = func(*machine.Snapshot) guard { return guard{cmp.Or(p.risk, machine.Unknown), "the test says so"} }
 	flags.follow = func() (kernelNews, error) {
 		if p.log == nil {
 			return nil, errors.New("follow the kernel's log: run as root")

@@ -22,7 +22,13 @@ type LiveWatch struct {
 	Schema string      `json:"schema"`
 	Inputs WatchInputs `json:"inputs"`
 	Watch
-	EraWhy    string         `json:"era_why"` // why this era
+	EraWhy string `json:"era_why"` // why this era
+	// TSCWatched says whether a kernel of the era would watch the TSC of this machine at all.
+	TSCWatched    machine.Answer `json:"tsc_watched"`
+	TSCWatchedWhy string         `json:"tsc_watched_why,omitzero"`
+	// Answer and Why are what the watch came to, filled in when it is written.
+	Answer    WatchAnswer    `json:"answer"`
+	Why       string         `json:"answer_why"`
 	Reference live.Reference `json:"reference"`
 	live.Summary
 	// CondemnedBy is the verdict by which the era gave up the clock.
@@ -128,6 +134,7 @@ func (w *TickWriter) LiveTick(t *LiveTick) error { return w.line(t) }
 func WatchSummary(w *TickWriter, d *LiveWatch) error {
 	c := *d
 	c.Schema, c.Lines = WatchSchema, list(d.Lines)
+	c.Answer, _, c.Why = d.answer()
 	if d.Condemned != nil {
 		t := d.Of(d.Condemned)
 		c.CondemnedBy = &t
@@ -161,6 +168,7 @@ func (p *page) watchHead(d *LiveWatch) {
 		}
 		p.labelled("", text)
 	}
+	p.labelled("watched", d.guarded())
 	p.labelled("CPUs", r.CPUs.String())
 }
 
@@ -246,9 +254,10 @@ func mega(hz clocksource.Hz) string { return strconv.FormatFloat(float64(hz)/1e6
 // WatchText writes what a watch found, for a person.
 func WatchText(w io.Writer, d *LiveWatch, opt TextOptions) error {
 	p := &page{opt: opt}
-	word, st, text := d.answer()
+	answer, st, text := d.answer()
 	p.line("")
-	p.para("", word+": "+text, word, st)
+	p.para("", answer.shown()+": "+text, answer.shown(), st)
+	p.labelled("watched", d.guarded())
 	p.watchCounts(d)
 	if len(d.Lines) > 0 {
 		p.heading("A kernel of this era would have logged")
@@ -260,37 +269,6 @@ func WatchText(w io.Writer, d *LiveWatch, opt TextOptions) error {
 		}
 	}
 	return p.ownTo(w, "watch", "what was found")
-}
-
-// answer is what a watch comes to in a sentence.
-func (d *LiveWatch) answer() (word string, st style, text string) {
-	counter := d.Reference.Counter
-	switch {
-	case d.Exchanges.Backwards > 0:
-		return "BAD", red, fmt.Sprintf("the %s of two CPUs disagree: time ran backwards in %d of %d comparisons, by %d cycles at least",
-			counter, d.Exchanges.Backwards, d.Exchanges.Made, d.Exchanges.Most)
-	case d.Condemned != nil:
-		text = fmt.Sprintf("era %s condemned %s at its tick %d (%s)", d.Era, counter, d.Condemned.Tick, d.Condemned.Kind)
-		switch {
-		case d.Condemned.Kind == watchdog.CondemnedDelay:
-			text += ": reads were slow in user space, which tells nothing against the counter"
-		case d.Reference.Independent != machine.Yes:
-			text += ", against a reference that is not known to be independent of it"
-		}
-		return "CONDEMNED", red, text
-	case d.Checks == 0:
-		return "NOTHING", yellow, "no check was made"
-	case d.Skew.Compared == 0:
-		return "UNDECIDED", yellow, plural(int64(d.Checks), "check", "checks") + ", and no comparison among them"
-	case d.Reference.Independent == machine.No:
-		return "NO VERDICT", yellow, fmt.Sprintf("%s with a reference that is computed from %s itself: latency and the comparison of CPUs were checked, its rate was not",
-			plural(int64(d.Skew.Compared), "comparison", "comparisons"), counter)
-	}
-	if d.Reference.Independent != machine.Yes {
-		return "UNDECIDED", yellow, fmt.Sprintf("%s, all within the limits of era %s; the reference may not be independent of %s",
-			plural(int64(d.Skew.Compared), "comparison", "comparisons"), d.Era, counter)
-	}
-	return "OK", green, fmt.Sprintf("%s, all within the limits of era %s", plural(int64(d.Skew.Compared), "comparison", "comparisons"), d.Era)
 }
 
 // watchCounts writes the numbers of a watch.

@@ -22,7 +22,7 @@ func watched() *LiveWatch {
 	return &LiveWatch{
 		Inputs: WatchInputs{Era: "5.15", Reference: "auto", Duration: 60, Interrupts: true},
 		Watch:  Watch{Era: watchdog.E5, Release: "5.15.0", Retries: 3, Reference: "hpet", Clocks: []string{"tsc"}},
-		EraWhy: "as asked",
+		EraWhy: "as asked", TSCWatched: machine.Yes, TSCWatchedWhy: "the CPU lacks tsc_adjust, so that the TSC is not exempt",
 		Reference: live.Reference{
 			Name: "hpet", Hz: 25_000_000, Independent: machine.Yes, Reason: "a counter of its own in the chipset",
 			Passed: []live.Passed{}, Counter: "tsc", CounterHz: 2_893_299_000, CounterFrom: "CPUID 0x15",
@@ -124,20 +124,80 @@ func TestTheAnswerOfAWatchNeverSaysOKWithoutAWitness(t *testing.T) {
 	cases := []struct {
 		name   string
 		change func(*LiveWatch)
-		word   string
+		word   WatchAnswer
 	}{
-		{"an independent reference", func(*LiveWatch) {}, "OK"},
-		{"a reference that may be independent", func(d *LiveWatch) { d.Reference.Independent = machine.Unknown }, "UNDECIDED"},
-		{"a reference that is not", func(d *LiveWatch) { d.Reference.Independent = machine.No }, "NO VERDICT"},
-		{"nothing was compared", func(d *LiveWatch) { d.Skew.Compared = 0 }, "UNDECIDED"},
-		{"nothing was checked", func(d *LiveWatch) { d.Checks, d.Skew.Compared = 0, 0 }, "NOTHING"},
-		{"two CPUs disagree, whatever the era says", func(d *LiveWatch) { d.Exchanges.Backwards = 1 }, "BAD"},
+		{"an independent reference", func(*LiveWatch) {}, AnswerOK},
+		{"a reference that may be independent", func(d *LiveWatch) { d.Reference.Independent = machine.Unknown }, AnswerUndecided},
+		{"a reference that is not", func(d *LiveWatch) { d.Reference.Independent = machine.No }, AnswerNoVerdict},
+		{"nothing was compared", func(d *LiveWatch) { d.Skew.Compared = 0 }, AnswerUndecided},
+		{"nothing was checked", func(d *LiveWatch) { d.Checks, d.Skew.Compared = 0, 0 }, AnswerNothing},
+		{"two CPUs disagree, whatever the era says", func(d *LiveWatch) { d.Exchanges.Backwards = 1 }, AnswerBad},
 	}
 	for _, c := range cases {
 		d := watched()
 		c.change(d)
 		if word, _, text := d.answer(); word != c.word || text == "" {
 			t.Errorf("%s: %s: %s, want %s", c.name, word, text, c.word)
+		}
+	}
+}
+
+func TestTheAnswerClaimsNothingThatWasNotDone(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*LiveWatch)
+		want   string
+	}{
+		{"everything but the rate", func(*LiveWatch) {}, "tells nothing of its rate; the latency of reads was checked; 101 comparisons between CPUs showed no fault"},
+		{"one CPU", func(d *LiveWatch) {
+			d.Exchanges, d.Reference.CPUs = live.ExchangeCount{}, trace.FirstCPUs(1)
+		}, "the latency of reads was checked; with one CPU there was none to compare it with"},
+		{"no answer of another CPU", func(d *LiveWatch) {
+			d.Exchanges = live.ExchangeCount{Made: 3, TimedOut: 1, Busy: 2}
+		}, "the latency of reads was checked; none of 3 comparisons between CPUs was answered"},
+		{"no comparison of CPUs", func(d *LiveWatch) { d.Exchanges = live.ExchangeCount{Failed: 3} }, "no two CPUs were compared"},
+		{"an era without a limit", func(d *LiveWatch) { d.Era = watchdog.E4 }, "101 comparisons between CPUs showed no fault; this era does not check the latency of reads"},
+	} {
+		d := watched()
+		d.Reference.Independent = machine.No
+		c.change(d)
+		if _, _, text := d.answer(); !strings.HasSuffix(text, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, text, c.want)
+		}
+	}
+}
+
+func TestTheAnswerStandsInTheDocument(t *testing.T) {
+	for _, c := range []struct {
+		change func(*LiveWatch)
+		want   WatchAnswer
+		shown  string
+	}{
+		{func(*LiveWatch) {}, AnswerOK, "OK: "},
+		{func(d *LiveWatch) { d.Reference.Independent = machine.No }, AnswerNoVerdict, "NO VERDICT: "},
+		{func(d *LiveWatch) { d.Exchanges.Backwards = 1 }, AnswerBad, "BAD: "},
+	} {
+		d := watched()
+		c.change(d)
+		var b, text bytes.Buffer
+		if err := errors.Join(WatchSummary(NewTickWriter(&b), d), WatchText(&text, d, TextOptions{})); err != nil {
+			t.Fatal(err)
+		}
+		var doc struct {
+			Summary struct {
+				Answer  WatchAnswer    `json:"answer"`
+				Why     string         `json:"answer_why"`
+				Watched machine.Answer `json:"tsc_watched"`
+			} `json:"summary"`
+		}
+		if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
+			t.Fatal(err)
+		}
+		if s := doc.Summary; s.Answer != c.want || s.Why == "" || s.Watched != machine.Yes {
+			t.Errorf("summary %+v, want %s", s, c.want)
+		}
+		if !strings.Contains(text.String(), c.shown) || !strings.Contains(text.String(), "a kernel of this era watches the TSC here: the CPU lacks tsc_adjust") {
+			t.Errorf("text lacks %q or whether the TSC is watched:\n%s", c.shown, text.String())
 		}
 	}
 }
