@@ -105,9 +105,10 @@ func (w *Watch) clock(i int) string {
 // TickWriter writes JSON Lines: a line for each tick and clock, and a last one
 // with the summary.
 type TickWriter struct {
-	w   io.Writer
-	b   bytes.Buffer
-	enc *json.Encoder
+	w    io.Writer
+	b    bytes.Buffer
+	enc  *json.Encoder
+	tick object // whose memory is used again
 }
 
 // NewTickWriter returns a writer that makes one Write of each line.
@@ -119,7 +120,7 @@ func NewTickWriter(w io.Writer) *TickWriter {
 }
 
 // Tick writes a line.
-func (w *TickWriter) Tick(t *Tick) error { return w.line(t) }
+func (w *TickWriter) Tick(t *Tick) error { return w.object(func(o *object) { o.tick(t) }) }
 
 // Summary writes the last line. The summary is the document that the command
 // writes as JSON, with its own schema.

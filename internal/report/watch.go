@@ -128,7 +128,9 @@ func resultOf(e *live.Exchange) string {
 }
 
 // LiveTick writes a line.
-func (w *TickWriter) LiveTick(t *LiveTick) error { return w.line(t) }
+func (w *TickWriter) LiveTick(t *LiveTick) error {
+	return w.object(func(o *object) { o.tick(&t.Tick); o.live(t) })
+}
 
 // WatchSummary writes the document as the last line of a stream.
 func WatchSummary(w *TickWriter, d *LiveWatch) error {
