@@ -34,8 +34,9 @@ type watchFlags struct {
 	interrupts, acceptLoss bool
 	format                 *choice
 
-	risk   func(*machine.Snapshot) guard // tests have their own of both
-	follow func() (kernelNews, error)
+	risk     func(*machine.Snapshot) guard // tests have their own of these
+	follow   func() (kernelNews, error)
+	snapshot func() *machine.Snapshot
 }
 
 func newWatchCommand(env *Env) *cobra.Command {
@@ -77,7 +78,7 @@ func newWatchCommand(env *Env) *cobra.Command {
 	}})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		beQuiet()
-		flags.risk, flags.follow = riskHere, followKernel
+		flags.risk, flags.follow, flags.snapshot = riskHere, followKernel, snapshotHere
 		return runWatch(cmd.Context(), env, &flags, live.Open)
 	}
 	return cmd
@@ -116,7 +117,7 @@ func runWatch(ctx context.Context, env *Env, flags *watchFlags, open openWatch) 
 	}
 	ctx, stop := untilSignal(ctx)
 	defer stop()
-	snapshot := snapshotHere()
+	snapshot := flags.snapshot()
 	era, err := flags.chooseEra(snapshot)
 	if err != nil {
 		return err
@@ -127,7 +128,6 @@ func runWatch(ctx context.Context, env *Env, flags *watchFlags, open openWatch) 
 	options := flags.options(env, snapshot, era)
 	risk := flags.risk(snapshot)
 	options.AcceptLosingTSC = flags.acceptLoss || risk.answer == machine.No
-	watched := tscWatched(flags.era, era, snapshot)
 	file, err := createRecording(flags.record)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func runWatch(ctx context.Context, env *Env, flags *watchFlags, open openWatch) 
 	if note := insteadNote(flags.reference, &session.Reference); note != "" {
 		fmt.Fprintf(env.Stderr, "cswatch: %s\n", note)
 	}
-	err = errors.Join(watch(ctx, env, flags, session, era, watched, log), session.Close())
+	err = errors.Join(watch(ctx, env, flags, session, snapshot, era, log), session.Close())
 	if closed := file.close(); closed != nil {
 		return closed // graver than a verdict
 	}
@@ -175,7 +175,8 @@ func insteadNote(named string, r *live.Reference) string {
 }
 
 // watch runs a session and shows it. The first complaint in the kernel's log, where it is given, ends it.
-func watch(ctx context.Context, env *Env, flags *watchFlags, s *live.Session, era chosenEra, watched guard, log kernelNews) error {
+func watch(ctx context.Context, env *Env, flags *watchFlags, s *live.Session, snapshot *machine.Snapshot, era chosenEra, log kernelNews) error {
+	watched := tscWatched(flags.era, era, snapshot)
 	setup := s.Setup()
 	doc := &report.LiveWatch{
 		Inputs: report.WatchInputs{
@@ -195,20 +196,14 @@ func watch(ctx context.Context, env *Env, flags *watchFlags, s *live.Session, er
 	if err != nil {
 		return err
 	}
-	printer := klog.NewPrinter(setup)
+	kernel := newKernelText(setup, era.release, s.Reference.TimerHZ, snapshot)
 	run, cancel := ctx, context.CancelFunc(func() {})
 	if flags.duration > 0 {
 		run, cancel = context.WithTimeout(ctx, flags.duration)
 	}
 	defer cancel()
 	err = s.Run(run, func(t *live.Tick) error {
-		var lines []klog.Line
-		for i := range t.Verdicts {
-			lines = append(lines, printer.Verdict(&t.Verdicts[i])...)
-		}
-		if v := t.Verification; v != nil {
-			lines = append(lines, printer.Verification(&v.Verification)...)
-		}
+		lines := kernel.tick(t)
 		for _, l := range lines {
 			doc.AddLine(l.Text)
 		}

@@ -129,6 +129,11 @@ func watchRun(t *testing.T, p *pretend, terminal bool, args ...string) (code int
 	flags.duration, _ = f.GetDuration("duration")
 	flags.acceptLoss, _ = f.GetBool(acceptLoss)
 	flags.risk = func(*machine.Snapshot) guard { return guard{cmp.Or(p.risk, machine.Unknown), "the test says so"} }
+	flags.snapshot = func() *machine.Snapshot {
+		s := snapshotHere()
+		s.Clocksource.Available, s.Hypervisor.Name = []string{"tsc", "hpet", "acpi_pm"}, ""
+		return s
+	}
 	flags.follow = func() (kernelNews, error) {
 		if p.log == nil {
 			return nil, errors.New("follow the kernel's log: run as root")
@@ -153,7 +158,10 @@ func slowAt(tick int) *pretend {
 }
 
 func TestAWatchThatCondemnsEndsWithCode3AndTheKernelsLine(t *testing.T) {
-	const line = "cswatch(live): clocksource: timekeeping watchdog on CPU0: hpet read-back delay of 60680ns, attempt 4, marking unstable\n"
+	const line = "cswatch(live): clocksource: timekeeping watchdog on CPU0: hpet read-back delay of 60680ns, attempt 4, marking unstable\n" +
+		"cswatch(live): tsc: Marking TSC unstable due to clocksource watchdog\n" +
+		"cswatch(live): TSC found unstable after boot, most likely due to broken BIOS. Use 'tsc=unstable'.\n" +
+		"cswatch(live): clocksource: Switched to clocksource hpet\n"
 	code, out, errs := watchRun(t, slowAt(5), false, "--era", "5.15", "--format", "text")
 	if code != ExitCondemned || !strings.Contains(out, line) || !strings.Contains(out, "CONDEMNED: era E5") {
 		t.Errorf("text: code %d\n%s%s", code, out, errs)
@@ -188,7 +196,9 @@ func TestTheCheckAcrossCPUsAfterAVerdictIsShown(t *testing.T) {
 		p.back, p.current = back, "tsc"
 		return p
 	}
-	const checking = "cswatch(live): clocksource: Checking clocksource tsc synchronization from CPU 0 to CPUs 1.\n"
+	const checking = "cswatch(live): TSC found unstable after boot, most likely due to broken BIOS. Use 'tsc=unstable'.\n" +
+		"cswatch(live): clocksource: Checking clocksource tsc synchronization from CPU 0 to CPUs 1.\n" +
+		"cswatch(live): clocksource: Switched to clocksource hpet\n"
 	code, out, errs := watchRun(t, condemning(0), false, "--era", "E5")
 	if code != ExitCondemned || !strings.Contains(errs, checking) || !strings.Contains(out, `"verification":{"clock":0,"cpu":0,"started":true,"checked":[1],"ahead":[],"behind":[],"min_ns":399,"max_ns":399,"not_answered":[]}`) {
 		t.Errorf("CPUs that agree: code %d\n%s%s", code, out, errs)
