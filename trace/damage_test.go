@@ -123,7 +123,7 @@ func TestWhatIsNoRecordingIsToldApart(t *testing.T) {
 		want error
 		text string
 	}{
-		"nothing":            {"", ErrDamaged, "0 bytes are lost"},
+		"nothing":            {"", ErrDamaged, "the recording is empty"},
 		"another file":       {"\x7fELF....", ErrFormat, "not a recording"},
 		"text":               {"hello", ErrFormat, "not a recording"},
 		"other JSON":         {`{"a":1}` + "\n", ErrHeader, `unknown field "a"`},

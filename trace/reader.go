@@ -29,6 +29,9 @@ type DamageError struct {
 
 // Error says where, why and how much.
 func (e *DamageError) Error() string {
+	if e.Cut && e.Offset == 0 && e.Lost == 0 {
+		return "the recording is empty: its recorder wrote nothing, not even the header, or another file was meant: record anew"
+	}
 	what := "damaged"
 	if e.Cut {
 		what = "cut off"

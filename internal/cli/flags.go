@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,6 +41,58 @@ func (c *choice) Type() string { return strings.Join(c.allowed, "|") }
 func (c *choice) complete(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return c.allowed, cobra.ShellCompDirectiveNoFileComp
 }
+
+// whole is a flag that takes a whole number, from 0 to most.
+type whole struct {
+	value *int
+	most  int
+}
+
+// String returns the number.
+func (w whole) String() string { return strconv.Itoa(*w.value) }
+
+// Set takes a number.
+func (w whole) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > w.most {
+		return fmt.Errorf("want a whole number from 0 to %d", w.most)
+	}
+	*w.value = n
+	return nil
+}
+
+// Type names the value in help texts.
+func (w whole) Type() string { return "int" }
+
+// wholes is a flag that takes several of them, separated by commas.
+type wholes struct {
+	values *[]int
+	most   int
+}
+
+// String returns the numbers.
+func (w wholes) String() string {
+	var words []string
+	for _, n := range *w.values {
+		words = append(words, strconv.Itoa(n))
+	}
+	return "[" + strings.Join(words, ",") + "]"
+}
+
+// Set adds numbers.
+func (w wholes) Set(s string) error {
+	for word := range strings.SplitSeq(s, ",") {
+		var n int
+		if err := (whole{&n, w.most}).Set(strings.TrimSpace(word)); err != nil {
+			return fmt.Errorf("%q is none: want whole numbers from 0 to %d, separated by commas", word, w.most)
+		}
+		*w.values = append(*w.values, n)
+	}
+	return nil
+}
+
+// Type names the value in help texts.
+func (w wholes) Type() string { return "ints" }
 
 // formatFlag adds --format to a command; the first format is the default.
 func formatFlag(cmd *cobra.Command, first string, others ...string) *choice {

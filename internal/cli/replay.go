@@ -35,7 +35,7 @@ func newReplayCommand(env *Env) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&inputs.Eras, "era", nil, "eras or kernel releases to replay, such as E5,5.15,LTS-6.1.78; all adds the long-term variants; also designs that were never merged, such as tip-forgive (default E0 to E12)")
-	f.IntSliceVar(&inputs.Retries, "retries", nil, "values of clocksource.max_cswd_read_retries to replay, for eras that have it (default that of each era)")
+	f.Var(wholes{&inputs.Retries, mostRetries}, "retries", "values of clocksource.max_cswd_read_retries to replay, for eras that have it (default that of each era)")
 	registerCompletion(cmd, "era", completeEras)
 	format := formatFlag(cmd, "text", "json", "jsonl")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
@@ -101,7 +101,15 @@ func openRecording(env *Env, name string) (io.ReadCloser, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("open the recording: %w", err)
+		remedy := "name a file that cswatch watch --record FILE wrote, or - for standard input"
+		if errors.Is(err, os.ErrPermission) {
+			remedy = "run as a user who may read it"
+		}
+		var path *os.PathError
+		if errors.As(err, &path) {
+			err = path.Err // which need not name the file again
+		}
+		return nil, fmt.Errorf("open the recording %s: %w: %s", name, err, remedy)
 	}
 	return f, nil
 }
@@ -128,11 +136,6 @@ func planReplay(eras []string, retries []int) (replayPlan, error) {
 // side; done says what it does with each.
 func planWatches(eras []string, retries []int, done string) (replayPlan, error) {
 	var plan replayPlan
-	for _, n := range retries {
-		if n < 0 || n > mostRetries {
-			return plan, usagef("--retries %d: want 0 to %d", n, mostRetries)
-		}
-	}
 	var unmoved []string
 	add := func(p watchdog.Profile, release string) {
 		values := slices.Clone(retries)

@@ -57,7 +57,8 @@ func newWatchCommand(env *Env) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.era, "era", "", "era or kernel release, such as E5 or 5.15 (default that of the running kernel)")
-	f.IntVar(&flags.retries, "retries", -1, "clocksource.max_cswd_read_retries, for eras that have it (default that of the era)")
+	flags.retries = -1
+	f.Var(whole{&flags.retries, live.MaxRetries}, "retries", "clocksource.max_cswd_read_retries, for eras that have it (default that of the era)")
 	f.Lookup("retries").DefValue = "0" // which is not shown: the default is no number
 	f.StringVar(&flags.reference, "reference", live.Auto, "what to compare with: auto, hpet, acpi_pm, ptp0, monotonic_raw or another POSIX clock")
 	f.DurationVar(&flags.duration, "duration", 0, "how long to watch, such as 30s or 8h (default until it is stopped)")
@@ -98,8 +99,6 @@ func beQuiet() {
 // check refuses what no machine can do.
 func (f *watchFlags) check() error {
 	switch {
-	case f.retries < -1 || f.retries > live.MaxRetries:
-		return usagef("--retries %d: want 0 to %d", f.retries, live.MaxRetries)
 	case f.duration < 0:
 		return usagef("--duration %v: want a time above 0", f.duration)
 	case f.record == "-":

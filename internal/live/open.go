@@ -133,7 +133,7 @@ func (s *Session) open(ctx context.Context, o Options, h Hardware) error {
 	if err := readable(found, h.Counter); err != nil {
 		return err
 	}
-	choice, err := choose(found, o)
+	choice, err := choose(found, o, h.Counter)
 	if err != nil {
 		return err
 	}
@@ -208,16 +208,16 @@ func readable(found []hw.Availability, counter string) error {
 }
 
 // choose picks the reference, or takes the one that was named.
-func choose(found []hw.Availability, o Options) (hw.Choice, error) {
+func choose(found []hw.Availability, o Options, counter string) (hw.Choice, error) {
 	if o.Reference == "" || o.Reference == Auto {
 		return hw.Choose(found, o.Surroundings)
 	}
 	var names []string
 	for _, a := range found {
-		if !a.Slow && a.Needs != "" && a.Can == machine.Yes {
+		if !a.Slow && a.Needs != "" && a.Can == machine.Yes && a.Name != counter {
 			names = append(names, a.Name)
 		}
-		if a.Name != o.Reference {
+		if a.Name != o.Reference || a.Name == counter {
 			continue
 		}
 		if a.Slow {
@@ -230,7 +230,11 @@ func choose(found []hw.Availability, o Options) (hw.Choice, error) {
 		around.PTPName = a.Title
 		return hw.Choice{Availability: a, Independence: hw.Independent(a.Name, around)}, nil
 	}
-	return hw.Choice{}, &hw.NotHere{What: o.Reference, Reason: "there is no such counter on this machine; it has " + strings.Join(names, ", ")}
+	missing := &hw.NotHere{What: o.Reference, Reason: "there is no such counter on this machine", Remedy: "name one that can be read, or auto: " + strings.Join(names, ", ")}
+	if o.Reference == counter {
+		missing.Reason = "it is the counter that is watched, and would be compared with itself"
+	}
+	return hw.Choice{}, missing
 }
 
 // instead chooses for a named reference that cannot be read, if that is wanted. The named one goes
@@ -294,7 +298,9 @@ func header(o Options, c hw.Choice, f hw.Frequency, counter string, cpus []int) 
 			fmt.Sprintf("rate of %s: %d Hz, %s", counter, f.Hz, f.Exact),
 		},
 	}
-	if !gentle(c.Name) {
+	if o.Record != nil && !gentle(c.Name) {
+		h.ReadBacks = trace.MaxReadBacks // nobody minds, and the replay answers more retries
+	} else if !gentle(c.Name) {
 		h.ReadBacks = min(max(h.ReadBacks, o.Profile.Attempts(len(cpus), o.Retries)), trace.MaxReadBacks)
 	}
 	return h

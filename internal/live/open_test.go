@@ -96,6 +96,7 @@ func TestOpenChoosesTheReferenceAndSaysWhatItIsWorth(t *testing.T) {
 		{"one that is named is taken", all, hw.MonotonicRaw, machine.No, hw.MonotonicRaw, machine.No, nil, ""},
 		{"one that is named and not there is an error", without(hw.HPET), hw.HPET, machine.No, "", "", nil, "the test says so"},
 		{"a real-time clock is too slow", all, "rtc0", machine.No, "", "", nil, "too slow"},
+		{"the counter itself is no reference", all, "tsc", machine.No, "", "", nil, "would be compared with itself; name one that can be read, or auto: hpet, acpi_pm, monotonic_raw, ptp0"},
 		{"an unknown name is an error that lists what there is", all, "sundial", machine.No, "", "", nil, "hpet, acpi_pm, monotonic_raw, ptp0"},
 		{"without the counter there is nothing to watch", without("tsc"), Auto, machine.No, "", "", nil, "tsc"},
 	}
@@ -302,6 +303,33 @@ func TestAReferenceThatTheKernelMayUseIsNotLoaded(t *testing.T) {
 		}
 		if session.Loads != c.loads {
 			t.Errorf("%s: loads %v, want %v", c.name, session.Loads, c.loads)
+		}
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestARecordingKeepsMoreWhereThatIsHarmless(t *testing.T) {
+	all := map[string]machine.Answer{"tsc": machine.Yes, hw.HPET: machine.Yes, hw.ACPIPM: machine.Yes, hw.MonotonicRaw: machine.Yes}
+	for reference, want := range map[string]int{hw.HPET: 8, hw.ACPIPM: 8, hw.MonotonicRaw: 16} {
+		s, closed := newScript(2), 0
+		p, _ := watchdog.ProfileOf(watchdog.E5)
+		var file bytes.Buffer
+		session, err := OpenOn(context.Background(), Options{Profile: p, Retries: -1, Reference: reference, Ticks: 2, Record: &file}, scripted(s, &closed, all))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := collect(session.Watch); r.err != nil {
+			t.Fatal(r.err)
+		}
+		r, err := trace.NewReader(&file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tick trace.Tick
+		if err := r.Read(&tick); err != nil || len(tick.Reads[0]) != want || r.Header().ReadBacks != want {
+			t.Errorf("%s: %d read-backs of %d, want %d; error %v", reference, len(tick.Reads[0]), r.Header().ReadBacks, want, err)
 		}
 		if err := session.Close(); err != nil {
 			t.Error(err)

@@ -19,6 +19,7 @@ func ReplayText(w io.Writer, r *Replay, opt TextOptions) error {
 	p := &page{opt: opt}
 	p.line(p.paint(p.recordingName(r.Inputs.File), bold) + ": " + p.recordingSize(&r.Recording))
 	p.recordingFacts(&r.Recording)
+	p.fewReadBacks(r)
 	for clock, c := range r.Recording.Header.Watched {
 		p.replayedClock(r, clock, p.safe(c.Name, maxName))
 	}
@@ -70,6 +71,18 @@ func (p *page) recordingFacts(r *trace.Report) {
 		reference = "against " + p.safe(h.Reference.Name, maxName)
 	}
 	p.fact("clocks", strings.Join(names, ", ")+" "+reference+", CPUs "+p.safe(h.Online.String(), maxName))
+}
+
+// fewReadBacks says that the recording does not answer all retries that are asked for.
+func (p *page) fewReadBacks(r *Replay) {
+	kept, most := r.Recording.Header.ReadBacks, 0
+	for _, c := range r.Columns {
+		most = max(most, c.Watch.Retries)
+	}
+	if most >= kept {
+		p.fact("read-backs", fmt.Sprintf("%d of a clock and CPU at a tick, which answer up to %s: with more, a tick at which all of them were late is approximate",
+			kept, plural(int64(kept-1), "retry", "retries")))
+	}
 }
 
 // joined joins what is not empty.
