@@ -58,8 +58,11 @@ func (d *doctorFlags) watchCounters(ctx context.Context, env *Env, here machineH
 	defer bar.clear()
 	bar.show(0, 1)
 	beQuiet()
+	options := watch.options(env, snapshot, era)
+	// A kernel that is set to more than 7 retries is not copied where that can cost it its TSC: the run then says why not.
+	options.AcceptLosingTSC = riskHere(snapshot).answer == machine.No
 	evidence.LiveRun{
-		Options: watch.options(env, snapshot, era), Duration: d.live, Release: era.release,
+		Options: options, Duration: d.live, Release: era.release,
 		EraWhy: cmp.Or(era.doubt, era.why), Kernel: snapshot.Kernel.Release, Open: here.open, Progress: bar.show,
 	}.Into(ctx, ev)
 }

@@ -226,3 +226,17 @@ func TestALiveWatchSaysWhichEraItRanAndWhatElseItMayBe(t *testing.T) {
 		t.Errorf("era %s: %s; stderr %q", d.Live.Era, d.Live.EraWhy, errs)
 	}
 }
+
+func TestAKernelThatIsSetToManyRetriesIsNotCopiedWhereThatIsAnyRisk(t *testing.T) {
+	here := (&pretend{}).here()
+	here.gather = func(context.Context) (doctor.Evidence, error) {
+		s := pretendSnapshot()
+		s.Kernel = machine.Kernel{Release: "5.15.0-91-generic", Version: "5.15.0"}
+		s.Clocksource.Parameters = map[string]string{"max_cswd_read_retries": "50", "verify_n_cpus": "8"}
+		return doctor.Evidence{Snapshot: s, Inputs: doctor.Inputs{Live: true}}, nil
+	}
+	_, out, errs := doctorRun(t, here, false, "--live", "1s", "--format", "json")
+	if !strings.Contains(out, "51 attempts in a row over hpet") || !strings.Contains(out, "sudo cswatch watch --retries 7 --duration 5s") {
+		t.Errorf("want the reason why the live counters were not watched:\n%s%s", out, errs)
+	}
+}

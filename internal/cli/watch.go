@@ -88,9 +88,13 @@ func newWatchCommand(env *Env) *cobra.Command {
 // beQuiet keeps Go's runtime from doing more than the watch: most of what a tick
 // costs is its threads that wake each other up, and its monitor, which naps for 20 us at a time while anything runs.
 func beQuiet() {
-	// A comparison of CPUs takes two threads, also under a quota of one CPU. With more the runtime wakes more of
-	// them to look for work. That it was set also ends the look into the control group each second.
-	runtime.GOMAXPROCS(2)
+	// A comparison of CPUs takes two threads, also under a quota of one CPU. Where there is none to make, the second one
+	// would only be woken at each tick, to look for work. That it was set also ends the look into the control group each second.
+	threads := 2
+	if cpus, err := hw.AllowedCPUs(); err == nil && len(cpus) == 1 {
+		threads = 1
+	}
+	runtime.GOMAXPROCS(threads)
 	// A kernel's own watchdog is no more punctual: its timer counts jiffies, here those of 250 Hz. What is not
 	// allowed, to processes without CAP_SYS_NICE, is left as it is.
 	_ = hw.LooseTimers(4 * time.Millisecond)

@@ -53,6 +53,9 @@ func noLive(err error) *machine.Unreadable {
 	if absent := (*hw.NotHere)(nil); errors.As(err, &absent) && absent.Remedy != "" {
 		u.HowTo = absent.Remedy
 	}
+	if errors.Is(err, hw.ErrTooFast) { // this kernel is set to more retries than are harmless
+		u.HowTo = "sudo cswatch watch --retries 7 --duration 5s"
+	}
 	if errors.Is(err, fs.ErrPermission) {
 		u.Reason = machine.ReasonPermission + ": " + u.Reason
 	}
