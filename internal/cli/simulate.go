@@ -48,7 +48,7 @@ func newSimulateCommand(env *Env) *cobra.Command {
 	fl.BoolVar(&f.print, "print", false, "print the text of the machines that come with cswatch, to change it")
 	fl.StringSliceVar(&in.Eras, "era", nil, "eras or kernel releases, such as E5,5.15,LTS-6.1.78, or designs that were never released, such as tip-forgive; all is every era with the long-term variants (default E0 to E12)")
 	fl.Var(wholes{&in.Retries, mostRetries}, "retries", "values of clocksource.max_cswd_read_retries, for eras that have it (default that of each era)")
-	fl.Var(wholes{&in.CPUs, mostCPUs}, "cpus", "numbers of CPUs (default that of each machine)")
+	fl.IntSliceVar(&in.CPUs, "cpus", nil, "numbers of CPUs (default that of each machine)")
 	fl.Uint64Var(&in.Boots, "boots", 1000, "boots of each cell")
 	fl.StringSliceVar(&in.Faults, "fault", nil, "what is wrong with the TSC: frequency:+800ppm, step:+1ms, step:cpu1:-300us, drift:node1:+5ppm, halt:cpu2:10%, calibration:+5%, each with @10s behind it to begin then")
 	fl.StringVar(&in.Smallest, "smallest", "", "search the smallest fault of a `KIND` that is detected in 99 % of the boots: frequency, step, drift, halt or calibration")
@@ -191,6 +191,3 @@ func (f *simulateFlags) showBoot(env *Env, plan *simulatePlan) error {
 	}
 	return report.SimulatedLogText(env.Stdout, &d, textOptions(env))
 }
-
-// mostCPUs bounds --cpus: no kernel has more.
-const mostCPUs = 1 << 16
