@@ -163,6 +163,7 @@ const MaxLine = 512 << 10
 // was killed in the middle of one, is counted and passed over.
 type Decoder struct {
 	r       *bufio.Reader
+	midway  bool
 	damaged int
 	err     error
 }
@@ -170,14 +171,20 @@ type Decoder struct {
 // NewDecoder returns a decoder of the stream r.
 func NewDecoder(r io.Reader) *Decoder { return &Decoder{r: bufio.NewReaderSize(r, MaxLine)} }
 
+// Midway says that the stream may begin within a line, as that of a machine whose
+// state was saved and restored: the first line is not counted if it is no record.
+func (d *Decoder) Midway() { d.midway = true }
+
 // Next returns the next record. It returns false at the end of the stream or at an error.
 func (d *Decoder) Next() (Record, bool) {
 	for d.err == nil {
 		line, err := d.r.ReadSlice('\n')
+		rest := d.midway && len(line) > 0
+		d.midway = d.midway && !rest
 		for tooLong := false; errors.Is(err, bufio.ErrBufferFull); {
 			if !tooLong {
 				tooLong, line = true, nil
-				d.damaged++
+				d.count(rest)
 			}
 			_, err = d.r.ReadSlice('\n') // the rest of a line that is no record
 		}
@@ -188,9 +195,15 @@ func (d *Decoder) Next() (Record, bool) {
 		if r, err := ParseRecord(line); err == nil {
 			return r, true
 		}
-		d.damaged++
+		d.count(rest)
 	}
 	return Record{}, false
+}
+
+func (d *Decoder) count(rest bool) {
+	if !rest {
+		d.damaged++
+	}
 }
 
 // Damaged counts the lines that were no records so far.

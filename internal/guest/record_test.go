@@ -93,6 +93,39 @@ func TestDamagedLinesAreCountedAndPassedOver(t *testing.T) {
 	}
 }
 
+// The stream of a restored machine goes on where that of the saved one was cut.
+func TestAStreamMayBeginWithinALine(t *testing.T) {
+	b := stream(t, someRecords())
+	second := bytes.IndexByte(b, '\n') + 1
+	cases := []struct {
+		name    string
+		in      string
+		records int
+		damaged int
+	}{
+		{"at the end of a line", string(b[second:]), 6, 0},
+		{"within a line", string(b[second/2:]), 6, 0},
+		{"before the last byte of a line", string(b[second-1:]), 6, 0},
+		{"within a line, and it ends within the next", string(b[second/2 : second+10]), 0, 1},
+		{"within a line, and one behind is damaged", string(b[second/2:second]) + "noise\n" + string(b[second:]), 6, 1},
+		{"within a line beyond the limit", strings.Repeat("x", 2*MaxLine) + "\n" + string(b), 7, 0},
+		{"and holds nothing", "", 0, 0},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			d := NewDecoder(strings.NewReader(c.in))
+			d.Midway()
+			n := 0
+			for _, ok := d.Next(); ok; _, ok = d.Next() {
+				n++
+			}
+			if n != c.records || d.Damaged() != c.damaged || d.Err() != nil {
+				t.Errorf("%d records, %d damaged, error %v; want %d and %d", n, d.Damaged(), d.Err(), c.records, c.damaged)
+			}
+		})
+	}
+}
+
 func TestAReadErrorEndsTheStream(t *testing.T) {
 	broken := errors.New("broken")
 	got, d := decode(io.MultiReader(bytes.NewReader(stream(t, someRecords())), iotest.ErrReader(broken)))
