@@ -59,6 +59,7 @@ func (t *text) panicked() string {
 // collector gathers the records of a boot.
 type collector struct {
 	began   time.Time
+	midway  bool // the stream begins where a saved one was cut
 	observe func(Stamped)
 	ended   chan struct{} // closed when the guest has said its end
 
@@ -75,6 +76,9 @@ type collector struct {
 // read takes in the record port until it closes.
 func (c *collector) read(r io.Reader) {
 	d := guest.NewDecoder(r)
+	if c.midway {
+		d.Midway()
+	}
 	for {
 		rec, ok := d.Next()
 		if !ok {

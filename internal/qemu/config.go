@@ -166,6 +166,7 @@ func (c Config) Probe(ctx context.Context, spec Spec) (accelerator, why string, 
 		return "", "", fmt.Errorf("close %s: %w", name, err)
 	}
 	spec.Accelerator, spec.Plan, spec.Extra, spec.QMP, spec.Limit = KVM, guest.Plan{}, nil, false, probeLimit
+	spec.From, spec.Steps = "", nil
 	r, err := c.Boot(ctx, spec)
 	var refused *RefusedError
 	switch {

@@ -14,6 +14,12 @@
 // console comes back from the first serial port, records of internal/guest from
 // the second. Every boot has a time limit, and what QEMU started is killed with it.
 //
+// [Machine.Save] writes the state of a machine to a file, and a Spec with that file
+// in From goes on from it as often as wanted: one boot for hundreds of trials. Steps
+// make its TSC wrong by a known amount (internal/qemu/snapshot). The guest does not
+// notice: it goes on with the plan and the window that it had, and its records
+// begin in the middle.
+//
 // The package interprets nothing: klog reads the log, and the boot campaign
 // decides what a trial shows. It downloads nothing either: scripts/fetch-kernels
 // fills the cache.

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,6 +106,19 @@ func fakeQEMU(steps string) int {
 				panic(err)
 			}
 			fmt.Printf("child %d\n", p.Pid)
+		case "state": // read that from which we go on, and write it where the guest cannot
+			in := os.NewFile(stateFD, "state")
+			b, err := io.ReadAll(in)
+			if err != nil {
+				panic(err)
+			}
+			if err := os.WriteFile(arg, b, 0o600); err != nil {
+				panic(err)
+			}
+		case "rest": // of a record that was cut
+			fmt.Fprintln(records, `nd":"window"}}`)
+		case "save": // serve QMP, and send the file as our state when we are asked for it
+			fakeQMP(os.Args[slices.Index(os.Args, "-qmp")+1], arg)
 		case "hang":
 			time.Sleep(time.Hour)
 		case "files": // what stands in the command line is there
@@ -124,6 +139,54 @@ func fakeQEMU(steps string) int {
 		}
 	}
 	return 2*guest.ExitValue + 1
+}
+
+// fakeQMP serves one connection, and ends with it. The state that it sends when it
+// is asked for it is the content of a file, or it says that it failed.
+func fakeQMP(address, state string) {
+	path, _, _ := strings.Cut(strings.TrimPrefix(address, "unix:"), ",")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		panic(err)
+	}
+	conn, err := l.Accept()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(conn, `{"QMP": {"version": {"qemu": {"major": 7, "minor": 2, "micro": 22}}}}`)
+	status := "completed"
+	for in := bufio.NewScanner(conn); in.Scan(); {
+		var c struct {
+			Execute   string `json:"execute"`
+			Arguments struct {
+				URI string `json:"uri"`
+			} `json:"arguments"`
+			ID int `json:"id"`
+		}
+		if err := json.Unmarshal(in.Bytes(), &c); err != nil {
+			panic(err)
+		}
+		answer := `{}`
+		switch c.Execute {
+		case "migrate":
+			b, err := os.ReadFile(state)
+			if err != nil {
+				status = "failed"
+				break
+			}
+			to, err := net.Dial("unix", strings.TrimPrefix(c.Arguments.URI, "unix:"))
+			if err != nil {
+				panic(err)
+			}
+			if _, err := to.Write(b); err != nil {
+				status = "failed"
+			}
+			to.Close()
+		case "query-migrate":
+			answer = fmt.Sprintf(`{"status": %q, "error-desc": "Broken pipe"}`, status)
+		}
+		fmt.Fprintf(conn, "{\"return\": %s, \"id\": %d}\n", answer, c.ID)
+	}
 }
 
 // kernelFile makes a vmlinux of a few bytes that QEMU would start, if it were code.
@@ -166,11 +229,17 @@ func fakeConfig(t *testing.T) Config {
 	if err := os.WriteFile(program, []byte("the guest program"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	tmp := t.TempDir()
+	tmp, err := os.MkdirTemp("", "cswatch-fake-") // t.TempDir may be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("TMPDIR", tmp)
 	t.Cleanup(func() {
 		if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
 			t.Errorf("the boot left %v behind, error %v", left, err)
+		}
+		if err := os.RemoveAll(tmp); err != nil {
+			t.Error(err)
 		}
 	})
 	return Config{QEMU: self, Guest: program, Cache: t.TempDir()}

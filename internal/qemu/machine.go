@@ -48,6 +48,7 @@ type Machine struct {
 	dir    string
 	socket string // for QMP, "" if there is none
 
+	state   *savedState // from which it goes on, nil for a boot
 	proc    *process
 	began   time.Time
 	console text
@@ -64,6 +65,7 @@ type Machine struct {
 // Causes of an end from outside.
 var (
 	errKilled = errors.New("killed by the caller")
+	errSaved  = errors.New("its state was saved")
 	errLimit  = errors.New("time limit")
 )
 
@@ -100,10 +102,15 @@ func (c Config) Start(ctx context.Context, spec Spec) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if spec.From != "" {
+		if m.state, err = openState(spec.From, spec.Steps); err != nil {
+			return nil, err
+		}
+	}
 	// The system's folder for temporary files, for the path of a socket may have
 	// 107 bytes only.
 	if m.dir, err = os.MkdirTemp("", "cswatch-boot-"); err != nil {
-		return nil, fmt.Errorf("make a folder for the boot: %w", err)
+		return nil, errors.Join(fmt.Errorf("make a folder for the boot: %w", err), m.state.close())
 	}
 	p.kernel, p.initramfs = m.kernel.Path, filepath.Join(m.dir, "initramfs")
 	if spec.QMP {
@@ -116,7 +123,7 @@ func (c Config) Start(ctx context.Context, spec Spec) (*Machine, error) {
 		err = m.run(ctx, c.Observe)
 	}
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(m.dir))
+		return nil, errors.Join(err, m.state.close(), os.RemoveAll(m.dir))
 	}
 	return m, nil
 }
@@ -139,17 +146,24 @@ func (m *Machine) run(ctx context.Context, observe func(Stamped)) error {
 			f.Close()
 		}
 	}
-	for range 3 {
+	pipes := 3
+	if m.state != nil {
+		pipes = 4
+	}
+	for i := range pipes {
 		r, w, err := os.Pipe()
 		if err != nil {
 			closeAll(append(ours, theirs...))
 			return fmt.Errorf("make pipes for QEMU: %w", err)
 		}
+		if i == stateFD-1 { // the one from which QEMU reads
+			r, w = w, r
+		}
 		ours, theirs = append(ours, r), append(theirs, w)
 	}
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = theirs[0], theirs[1], theirs[2:]
 	m.began = time.Now()
-	m.records = collector{began: m.began, observe: observe, ended: make(chan struct{})}
+	m.records = collector{began: m.began, midway: m.state != nil, observe: observe, ended: make(chan struct{})}
 	var err error
 	m.proc, err = startProcess(cmd)
 	closeAll(theirs)
@@ -160,6 +174,12 @@ func (m *Machine) run(ctx context.Context, observe func(Stamped)) error {
 	m.readers.Go(func() { _, _ = io.Copy(&m.console, ours[0]) })
 	m.readers.Go(func() { _, _ = io.Copy(&m.stderr, ours[1]) })
 	m.readers.Go(func() { m.records.read(ours[2]) })
+	if m.state != nil {
+		m.readers.Go(func() {
+			m.state.send(ours[3])
+			ours[3].Close() // QEMU reads on to the end
+		})
+	}
 	ctx, m.stop = context.WithCancelCause(ctx)
 	m.finished = make(chan struct{})
 	go func() {
@@ -175,7 +195,21 @@ func (m *Machine) QMP(ctx context.Context) (*qmp.Client, error) {
 	if m.socket == "" {
 		return nil, errors.New("connect to QEMU: the machine was specified without QMP")
 	}
-	return qmp.Dial(ctx, m.socket)
+	// The socket of a machine that has ended may never have been there.
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-m.finished:
+			cancel(errors.New("the machine has ended"))
+		case <-ctx.Done():
+		}
+	}()
+	client, err := qmp.Dial(ctx, m.socket)
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("connect to QEMU: %w", context.Cause(ctx))
+	}
+	return client, err
 }
 
 // Kill ends the machine at once.
@@ -220,20 +254,20 @@ func (m *Machine) finish(ctx context.Context) (Result, error) {
 	err := os.RemoveAll(m.dir)
 	var caller error
 	switch {
-	case r.Outcome == Stopped && !errors.Is(killedBy, errKilled):
+	case r.Outcome == Stopped && !errors.Is(killedBy, errKilled) && !errors.Is(killedBy, errSaved):
 		caller = fmt.Errorf("boot %s: %w", m.spec.Kernel, killedBy)
-	case r.Outcome == NeverBooted && r.ExitCode == 1 && r.Console == "":
+	case (r.Outcome == NeverBooted || r.Resumed && r.Outcome == Died) && r.ExitCode == 1 && r.Console == "" && len(r.Records) == 0:
 		// QEMU's own errors have this code, and come before the machine says anything.
 		caller = &RefusedError{ExitCode: r.ExitCode, Stderr: r.Stderr}
 	}
-	return r, errors.Join(caller, err)
+	return r, errors.Join(caller, m.state.close(), err)
 }
 
 // sumUp makes the result after everything has ended.
 func (m *Machine) sumUp(killedBy error) Result {
 	c := &m.records
 	r := Result{
-		Command: m.args, Kernel: m.kernel,
+		Command: m.args, Kernel: m.kernel, Resumed: m.state != nil,
 		Hello: c.hello, End: c.end, Records: c.records, Dropped: c.dropped, Damaged: c.damaged,
 		Console: string(m.console.kept), ConsoleCut: m.console.cut, Stderr: withoutWarnings(string(m.stderr.kept)),
 		Booted: c.booted, Wall: m.proc.ended.Sub(m.began), CPU: m.proc.cpu(), ExitCode: m.proc.exitCode(),
@@ -243,6 +277,11 @@ func (m *Machine) sumUp(killedBy error) Result {
 		r.Wall = max(r.Wall, r.Records[n-1].At)
 	}
 	limit := errors.Is(killedBy, errLimit)
+	since := fmt.Sprintf("it had booted after %.1f s", c.booted.Seconds())
+	if r.Resumed {
+		since = "it had gone on from a saved state"
+	}
+	ran := c.hello != nil || r.Resumed
 	switch panicked := m.console.panicked(); {
 	case c.end != nil:
 		r.Outcome, r.Why = Done, "the guest carried out its plan: "+endText(c.end)
@@ -250,11 +289,11 @@ func (m *Machine) sumUp(killedBy error) Result {
 		r.Outcome, r.Why = Stopped, fmt.Sprintf("ended from outside: %v", killedBy)
 	case panicked != "":
 		r.Outcome, r.Why = Panicked, panicked
-	case limit && c.hello != nil:
-		r.Outcome, r.Why = Hung, fmt.Sprintf("the guest did not end within %v; it had booted after %.1f s", m.spec.Limit, c.booted.Seconds())
+	case limit && ran:
+		r.Outcome, r.Why = Hung, fmt.Sprintf("the guest did not end within %v; %s", m.spec.Limit, since)
 	case limit:
 		r.Outcome, r.Why = NeverBooted, fmt.Sprintf("process 1 did not run within %v; the console's last line: %s", m.spec.Limit, lastLine(r.Console))
-	case c.hello != nil:
+	case ran:
 		r.Outcome, r.Why = Died, fmt.Sprintf("the machine ended (QEMU's exit code %d) before the guest did; the console's last line: %s", r.ExitCode, lastLine(r.Console))
 	default:
 		r.Outcome, r.Why = NeverBooted, fmt.Sprintf("the machine ended (QEMU's exit code %d) before process 1 ran; the console's last line: %s", r.ExitCode, lastLine(r.Console))

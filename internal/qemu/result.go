@@ -18,9 +18,9 @@ const (
 	Done        Outcome = "done"         // the guest carried out its plan and said so
 	Panicked    Outcome = "panicked"     // the kernel panicked
 	Hung        Outcome = "hung"         // process 1 ran, and the time limit came before its end
-	NeverBooted Outcome = "never-booted" // process 1 never ran
+	NeverBooted Outcome = "never-booted" // process 1 never ran, nor had it before the state was saved
 	Died        Outcome = "died"         // the machine ended without the guest's word, as after a triple fault
-	Stopped     Outcome = "stopped"      // the caller ended it
+	Stopped     Outcome = "stopped"      // the caller ended it, or saved its state
 )
 
 // Stamped is a record with the time, since the start of QEMU, at which it came.
@@ -37,7 +37,10 @@ type Result struct {
 	Command []string `json:"command"` // QEMU's command line
 	Kernel  Kernel   `json:"kernel"`
 
-	Hello   *guest.Hello `json:"hello,omitempty"` // nil if process 1 never ran
+	// Resumed says that the machine went on from a saved state: its process 1 had
+	// said hello before, and Records begin where it was.
+	Resumed bool         `json:"resumed,omitempty"`
+	Hello   *guest.Hello `json:"hello,omitempty"` // nil if process 1 never ran, or the machine was resumed
 	End     *guest.End   `json:"end,omitempty"`   // nil unless Done
 	Records []Stamped    `json:"records"`
 	Dropped int64        `json:"dropped,omitempty"` // records beyond what is kept

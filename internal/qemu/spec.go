@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cswatch/cswatch/internal/guest"
+	"github.com/cswatch/cswatch/internal/qemu/snapshot"
 )
 
 // Accelerators.
@@ -49,9 +50,16 @@ type Spec struct {
 	// real time; 0 is one minute and three times the plan's window, for an
 	// emulated machine may run slower than real time.
 	Limit time.Duration `json:"limit_ns,omitempty"`
-	// QMP opens a socket for [Machine.QMP].
+	// QMP opens a socket for [Machine.QMP] and [Machine.Save].
 	QMP bool `json:"qmp,omitempty"`
-	// Extra are further arguments for QEMU, such as -trace or -incoming.
+	// From is a file of [Machine.Save]: the machine goes on from there. The
+	// specification must be that of the saved machine otherwise, but for Limit, QMP
+	// and what of Extra adds no device. Append and Plan are the saved machine's,
+	// whatever is written here: they are in its memory, and its window runs on.
+	From string `json:"from,omitempty"`
+	// Steps are made in the TSC of the machine before it goes on.
+	Steps []snapshot.Step `json:"steps,omitempty"`
+	// Extra are further arguments for QEMU, such as -trace.
 	Extra []string `json:"extra,omitempty"`
 }
 
@@ -128,6 +136,17 @@ func (s Spec) Validate() error {
 	if n := len(d.commandLine()); n > maxCommandLine {
 		bad("a kernel command line of %d bytes: the kernel takes %d", n, maxCommandLine)
 	}
+	if (s.From != "" || len(s.Steps) > 0) && d.Accelerator != TCG {
+		bad("accelerator %s with a saved state: only %s has the TSC in it", d.Accelerator, TCG)
+	}
+	if len(s.Steps) > 0 && s.From == "" {
+		bad("steps of the TSC without a saved state in which to make them")
+	}
+	for _, step := range s.Steps {
+		if step.CPU != snapshot.AllCPUs && (step.CPU < 0 || step.CPU >= d.CPUs) {
+			bad("step %s: want a CPU from 0 to %d, or %d for all", step, d.CPUs-1, snapshot.AllCPUs)
+		}
+	}
 	taken := []string{"/init"}
 	for _, f := range s.Files {
 		name := path.Clean("/" + f.Guest)
@@ -155,9 +174,12 @@ func (s Spec) commandLine() string {
 // paths are the files of one boot.
 type paths struct{ qemu, kernel, initramfs, qmp string }
 
-// recordsFD is the file descriptor on which QEMU finds the pipe for records: the
-// first after the standard three.
-const recordsFD = 3
+// The file descriptors on which QEMU finds the pipe for records and that with a
+// saved state: the first after the standard three.
+const (
+	recordsFD = 3
+	stateFD   = 4
+)
 
 // arguments returns QEMU's command line. The spec must have its defaults.
 func (s Spec) arguments(p paths) []string {
@@ -183,6 +205,9 @@ func (s Spec) arguments(p paths) []string {
 	}
 	if p.qmp != "" {
 		args = append(args, "-qmp", "unix:"+p.qmp+",server=on,wait=off")
+	}
+	if s.From != "" {
+		args = append(args, "-incoming", fmt.Sprintf("fd:%d", stateFD))
 	}
 	return append(args, s.Extra...)
 }

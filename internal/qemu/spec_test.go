@@ -13,6 +13,7 @@ import (
 
 	"github.com/cswatch/cswatch/event"
 	"github.com/cswatch/cswatch/internal/guest"
+	"github.com/cswatch/cswatch/internal/qemu/snapshot"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -35,6 +36,7 @@ func TestASpecificationBecomesQEMUsCommandLine(t *testing.T) {
 	}{
 		{"least", Spec{Kernel: "/boot/vmlinuz"}, paths{qemu: "qemu", kernel: "vmlinux", initramfs: "initramfs"}},
 		{"all", fullSpec(), paths{qemu: "qemu", kernel: "vmlinux", initramfs: "initramfs", qmp: "socket"}},
+		{"restored", Spec{Kernel: "/boot/vmlinuz", From: "state", Extra: []string{"-S"}}, paths{qemu: "qemu", kernel: "vmlinux", initramfs: "initramfs"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -57,11 +59,13 @@ func TestASpecificationBecomesQEMUsCommandLine(t *testing.T) {
 }
 
 func TestASpecificationCanBeStored(t *testing.T) {
+	want := fullSpec()
+	want.From, want.Steps = "state", []snapshot.Step{{CPU: snapshot.AllCPUs, Cycles: 2_300_000}, {CPU: 1, Cycles: -1}}
 	var back Spec
-	if err := json.Unmarshal([]byte(asJSON(t, fullSpec())), &back); err != nil {
+	if err := json.Unmarshal([]byte(asJSON(t, want)), &back); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(fullSpec(), back); diff != "" {
+	if diff := cmp.Diff(want, back); diff != "" {
 		t.Errorf("it came back changed (-want +got):\n%s", diff)
 	}
 }
@@ -88,6 +92,19 @@ func TestASpecificationIsCheckedAsAWhole(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), `file "a"`) {
 		t.Errorf("it complains of a good file:\n%v", err)
+	}
+	for _, c := range []struct {
+		spec Spec
+		want string
+	}{
+		{Spec{Kernel: "x", Accelerator: KVM, From: "state"}, "accelerator kvm with a saved state: only tcg has the TSC in it"},
+		{Spec{Kernel: "x", Steps: []snapshot.Step{{CPU: 1}}}, "steps of the TSC without a saved state"},
+		{Spec{Kernel: "x", From: "state", Steps: []snapshot.Step{{CPU: 0}, {CPU: 2, Cycles: 5}}}, "step CPU 2 +5 cycles: want a CPU from 0 to 1, or -1 for all"},
+		{Spec{Kernel: "x", From: "state", Steps: []snapshot.Step{{CPU: -2}}}, "step CPU -2 +0 cycles: want"},
+	} {
+		if err := c.spec.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want one that says %q", err, c.want)
+		}
 	}
 	long := Spec{Kernel: "x", Append: []string{strings.Repeat("x", 2000)}}
 	if err := long.Validate(); err == nil || !strings.Contains(err.Error(), "the kernel takes 2047") {
