@@ -33,13 +33,16 @@ const (
 // names of the shapes in text.
 var shapeNames = [...]string{always: "const", uniform: "uniform", exponential: "exp", normal: "normal", lognormal: "lognormal", pareto: "pareto", table: "histogram"}
 
+// longest bounds every time that is drawn or read from a text: a week.
+const longest = 7 * 24 * 3600 * clocksource.NanosPerSecond
+
 // Draw returns the time at which u of the distribution lies below, 0 < u < 1: the
 // more u, the more time.
 func (d *Dist) Draw(u float64) clocksource.Nanos {
 	var x float64
 	switch d.shape {
 	case always:
-		return clocksource.Nanos(d.a)
+		x = d.a
 	case uniform:
 		x = d.a + u*(d.b-d.a)
 	case exponential:
@@ -56,7 +59,7 @@ func (d *Dist) Draw(u float64) clocksource.Nanos {
 	if d.most > 0 {
 		x = min(x, d.most)
 	}
-	return clocksource.Nanos(min(x, math.MaxInt64/4))
+	return clocksource.Nanos(min(x, float64(longest)))
 }
 
 func (d *Dist) fromTable(u float64) float64 {

@@ -17,7 +17,7 @@ const (
 	Frequency   FaultKind = "frequency"   // all TSCs run off by so many ppm
 	Step        FaultKind = "step"        // all TSCs, or one, jump by a time
 	Drift       FaultKind = "drift"       // the TSCs of one node run off by so many ppm
-	Halt        FaultKind = "halt"        // one TSC stands for so much of the time, as in deep idle
+	Halt        FaultKind = "halt"        // one TSC loses so much of its time, as if it stood in deep idle, evenly spread
 	Calibration FaultKind = "calibration" // the kernel takes the frequency for so many ppm higher than it is
 )
 
@@ -42,7 +42,7 @@ func (f Fault) None() bool { return f.Kind == "" }
 //	frequency:+800ppm  drift:node1:-50ppm  calibration:+5%
 //	step:+1ms  step:cpu1:-300us  halt:cpu2:10%
 //
-// Behind @ stands since when, as in step:+1ms@10s; without it, 0s. "" and none are no fault.
+// Behind @ stands since when, as in step:+1ms@10s; without it, 0s. A calibration is from the start. "" and none are no fault.
 func ParseFault(text string) (Fault, error) {
 	if text == "" || text == "none" {
 		return Fault{}, nil
@@ -94,6 +94,9 @@ func ParseFault(text string) (Fault, error) {
 		f.PPM = ppm
 	default:
 		return bad("frequency, step, drift, halt or calibration")
+	}
+	if f.Kind == Calibration && dated {
+		return bad("no @: what was calibrated wrongly is wrong from the start")
 	}
 	return f, nil
 }

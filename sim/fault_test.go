@@ -55,6 +55,7 @@ func TestTextThatIsNoFaultIsRefused(t *testing.T) {
 		"sleep:+1ms":            "want frequency, step",
 		"frequency:cpu1:+5ppm":  "KIND:AMOUNT",
 		"frequency:+5ppm:extra": "KIND:AMOUNT",
+		"calibration:+5%@10s":   "wrong from the start",
 	} {
 		f, err := ParseFault(text)
 		if err == nil || !strings.Contains(err.Error(), want) || !f.None() {

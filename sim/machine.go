@@ -162,7 +162,11 @@ func (m *machine) tsc(t clocksource.Nanos, cpu int) clocksource.Cycles {
 
 // reference returns the reference at t.
 func (m *machine) reference(t clocksource.Nanos) clocksource.Cycles {
-	t = m.kernelTime(t)
+	return m.referenceAt(m.kernelTime(t))
+}
+
+// referenceAt returns the reference at a time of the kernel's clock.
+func (m *machine) referenceAt(t clocksource.Nanos) clocksource.Cycles {
 	if m.cell.model.Reference == "jiffies" {
 		for _, e := range m.stalls {
 			e.seek(m.now)
@@ -210,13 +214,21 @@ func (m *machine) fetch(wait, cost clocksource.Nanos) clocksource.Cycles {
 // after the other.
 func (m *machine) contended(e *events, cost clocksource.Nanos, at uint64) clocksource.Cycles {
 	rest := clocksource.Nanos(e.draws.unit(drawExtra+at) * float64(cost))
-	if e.process.Kind == Readers && m.cell.combines {
-		// It may have been looked at before this reader came.
-		shown := m.now + rest - clocksource.Nanos((1-m.cell.model.Shows)*float64(cost))
-		m.spend(rest)
-		return m.reference(min(shown, m.now))
+	if e.process.Kind == MappedReaders || !m.cell.combines {
+		others := min(e.process.Count, m.cell.model.CPUs-1)
+		return m.fetch(rest+clocksource.Nanos(max(others-1, 0))*cost, cost)
 	}
-	return m.fetch(rest+clocksource.Nanos(e.process.Count-1)*cost, cost)
+	// The counter is looked at when only so much of the read is left.
+	left := cost - clocksource.Nanos(m.cell.model.Shows*float64(cost))
+	if rest > left {
+		m.spend(rest - left)
+		v := m.reference(m.now)
+		m.spend(left)
+		return v
+	}
+	v := m.referenceAt(m.kernelTime(m.now) - (left - rest)) // it was, before this reader came
+	m.spend(rest)
+	return v
 }
 
 func (m *machine) readTSC() clocksource.Cycles {
@@ -263,16 +275,16 @@ func (m *machine) Exchange(_, remote int, r watchdog.RemoteRule) watchdog.Exchan
 	}
 	sides := [2]int{m.cpu, remote}
 	var x watchdog.Exchange
+	// The first stamp is taken before anything that the other CPU waits for.
+	x.Stamps[0], x.Count = m.tsc(m.now, m.cpu), 1
 	began := [2]clocksource.Nanos{m.now, m.after(m.now, model.Call, remote)}
-	t := m.now
+	t := began[1]
 	for ; x.Count < 2*r.Reads; x.Count++ {
 		side := x.Count % 2
-		if x.Count < 2 {
-			t = began[side]
-		} else {
+		if x.Count > 1 {
 			t = m.after(t, hop, sides[side])
 		}
-		if t-began[side] > r.Timeout || t-began[0] > r.Timeout && x.Count < 2 {
+		if t-began[side] > r.Timeout || t-began[0] > r.Timeout && x.Count == 1 {
 			x.TimedOut = true
 			break
 		}

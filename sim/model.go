@@ -141,6 +141,14 @@ func (m *Model) Validate() error {
 	if !(m.Shows >= 0 && m.Shows <= 1) {
 		bad("a read shows the counter after %v of its time: want 0 to 1", m.Shows)
 	}
+	for _, t := range []struct {
+		what string
+		time clocksource.Nanos
+	}{{"tsc-read", m.TSCRead}, {"hop", m.Hop}, {"remote-hop", m.RemoteHop}, {"call", m.Call}} {
+		if t.time < 0 || t.time > clocksource.NanosPerSecond {
+			bad("%s of %s: want a second at most", t.what, formatTime(t.time))
+		}
+	}
 	for i, p := range m.Phases {
 		if last := i == len(m.Phases)-1; !last && (p.Until <= 0 || i > 0 && p.Until <= m.Phases[i-1].Until) || last && p.Until != 0 {
 			bad("phase %s: phases follow each other, and the last one has no end", p.Name)
@@ -174,6 +182,9 @@ func (p *Process) validate(m *Model) error {
 	}
 	if p.Scope != WholeMachine && (p.Kind == Stall || p.Kind == Pause) {
 		return fmt.Errorf("a %s is of the whole machine", p.Kind)
+	}
+	if p.Count < 0 || p.Count > maxCPUs {
+		return fmt.Errorf("%d readers: want %d at most", p.Count, maxCPUs)
 	}
 	if (p.Kind == Readers || p.Kind == MappedReaders) != (p.Count > 0) {
 		return fmt.Errorf("%d readers in a process of kind %s", p.Count, p.Kind)

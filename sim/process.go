@@ -82,7 +82,7 @@ func (e *events) arrival(t clocksource.Nanos, intensity float64) clocksource.Nan
 
 // seek goes on to the first event that ends after t.
 func (e *events) seek(t clocksource.Nanos) {
-	for e.end <= t {
+	for e.end <= t && e.end < never {
 		length := e.end - e.start
 		e.passed += length
 		tick := clocksource.NanosPerSecond / clocksource.Nanos(e.model.HZ)

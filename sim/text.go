@@ -18,6 +18,9 @@ func parseTime(text string) (clocksource.Nanos, error) {
 	if err != nil || d < 0 {
 		return 0, fmt.Errorf("%q is no time: want a number with its unit, such as 60us or 1.5s", text)
 	}
+	if clocksource.Nanos(d) > longest {
+		return 0, fmt.Errorf("%s is too long: want a week at most", text)
+	}
 	return clocksource.Nanos(d), nil
 }
 

@@ -69,6 +69,9 @@ func TestTextThatIsNoMachineIsRefused(t *testing.T) {
 		{"a stall of one CPU", plain + "process a stall\n scope cpu", "a stall is of the whole machine"},
 		{"readers without a count", plain + "process a readers", "0 readers"},
 		{"a count of what is none", plain + "process a freeze\n count 2", "2 readers"},
+		{"a read of years", strings.Replace(plain, "read 1us", "read 600000h", 1), "is too long"},
+		{"a TSC that takes hours to read", plain + "tsc-read 2h", "tsc-read of 2h0m0s: want a second at most"},
+		{"a billion readers", plain + "process a readers\n count 1000000000", "1000000000 readers"},
 		{"a read that shows the future", plain + "shows 1.5", "after 1.5 of its time"},
 	}
 	for _, c := range cases {
