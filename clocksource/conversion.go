@@ -182,7 +182,7 @@ func (a Arithmetic) String() string {
 }
 
 // Nanos converts cycles. Of a result that needs all 64 bits the top bit becomes the sign.
-func (c Conversion) Nanos(cycles Cycles, a Arithmetic) Nanos {
+func (c *Conversion) Nanos(cycles Cycles, a Arithmetic) Nanos {
 	if c.Shift > 63 {
 		return 0
 	}
@@ -197,6 +197,6 @@ func (c Conversion) Nanos(cycles Cycles, a Arithmetic) Nanos {
 }
 
 // Between converts the time from last to now: delta rule, then conversion.
-func (c Conversion) Between(last, now Cycles, mask Mask, r DeltaRule, a Arithmetic) Nanos {
+func (c *Conversion) Between(last, now Cycles, mask Mask, r DeltaRule, a Arithmetic) Nanos {
 	return c.Nanos(r.Delta(last, now, mask), a)
 }
