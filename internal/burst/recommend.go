@@ -304,9 +304,9 @@ func tells(pooled []Pooled, models []Model, m *fitted) []string {
 
 func doesNotTell() []string {
 	return []string{
-		"how often episodes happen: a check comes every 0.5 s, so an episode of 0.75 ms meets one with probability 0.0015, and all others leave no trace here",
+		"how often episodes happen: a check comes every 0.5 s, so an episode of 1.5 ms meets one with probability 0.003, and all others leave no trace here",
 		"how many checks a boot has, nor when in the boot the episodes come",
-		"how long an episode lasts in time, nor how slow its reads are: an attempt takes as long as its slow read, which only the kernel log tells",
+		"how long an episode lasts in time, nor how slow its reads are: an attempt takes as long as its two or three slow reads, whose delay only the kernel log tells",
 		"the length of a whole episode: a check may meet it in its middle, and what counts is what is left of it",
 	}
 }

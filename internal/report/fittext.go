@@ -146,7 +146,11 @@ func concluded(f *Fit) string {
 		}
 		b.WriteString(". ")
 		if f.Inputs.Delay > 0 {
-			fmt.Fprintf(&b, "One check may then read for %s, at %s an attempt. ", lasting(float64(*rec.Retries+1)*float64(f.Inputs.Delay)), lasting(float64(f.Inputs.Delay)))
+			// A read-back delay spans about one read of the reference, of which an
+			// attempt makes two (wd,cs,wd) in E5 and three (wd,cs,wd,wd) in E6 to E11.
+			read := float64(*rec.Retries+1) * float64(f.Inputs.Delay)
+			fmt.Fprintf(&b, "If each slow read takes %s, one check may then read for about %s in 5.14 to 5.16, whose attempts read the reference twice, and %s later, where they read it three times. ",
+				lasting(float64(f.Inputs.Delay)), lasting(2*read), lasting(3*read))
 		}
 	}
 	least := f.Rows[0].Retries
