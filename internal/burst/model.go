@@ -295,6 +295,10 @@ func (m *fitted) rateInterval(k, confidence float64) stats.Interval {
 // mostAttempts is where the search for attempts ends.
 const mostAttempts = 1e6
 
+// MostNeeded is where the search for the retries needed ends: an answer that is
+// absent may lie above it.
+const MostNeeded = int(mostAttempts) - 1
+
 // attemptsFor is how many attempts bring the rate down to p, as a real number
 // of at least one, and false where no number below mostAttempts does.
 func (m *fitted) attemptsFor(p float64) (float64, bool) {

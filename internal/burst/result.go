@@ -109,7 +109,7 @@ type LeftOut struct {
 
 // Needed is how many retries bring the rate down to the wanted one.
 type Needed struct {
-	Retries *int `json:"retries,omitempty"` // absent where no number does
+	Retries *int `json:"retries,omitempty"` // absent where no number up to MostNeeded does
 	Low     *int `json:"low,omitempty"`
 	High    *int `json:"high,omitempty"` // absent where no number is certain to be enough
 }

@@ -84,6 +84,18 @@ func TestTheFitDocumentHasNoNullAndItsSchemaFirst(t *testing.T) {
 	}
 }
 
+func TestAnAnswerBeyondTheSearchIsNotCalledNone(t *testing.T) {
+	var b bytes.Buffer
+	if err := FitText(&b, fitOf(t, "-", "0,100,90\n1000000,100,1\n", FitInputs{}), TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"No number of retries up to 999999, where the search ends, brings the rate down to 0.1 %", "none up to 999999"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing:\n%s", want, b.String())
+		}
+	}
+}
+
 func TestRatesAreShownWithTheDigitsTheyHave(t *testing.T) {
 	for x, want := range map[float64]string{
 		0: "0 %", 0.105: "10.5 %", 0.0025: "0.25 %", 0.0099: "0.99 %", 0.00996: "1.0 %", 0.000044: "0.0044 %", 1: "100 %", 0.9996: "100 %", 1e-9: "1e-07 %",

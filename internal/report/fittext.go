@@ -138,7 +138,7 @@ func concluded(f *Fit) string {
 	rec := &f.Recommendation
 	var b strings.Builder
 	if rec.Retries == nil {
-		fmt.Fprintf(&b, "No number of retries brings the rate down to %s with %s lengths. ", wanted(rec.Rate), rec.Family)
+		fmt.Fprintf(&b, "No number of retries up to %d, where the search ends, brings the rate down to %s with %s lengths. ", burst.MostNeeded, wanted(rec.Rate), rec.Family)
 	} else {
 		fmt.Fprintf(&b, "%s (%s) bring the rate down to %s, if lengths are %s", plural(*rec.Retries, "retry", "retries"), between(rec.Low, rec.High), wanted(rec.Rate), rec.Family)
 		if rec.FamiliesLow != nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/cswatch/cswatch/internal/burst"
 )
 
 // grid writes cells in columns: l stands at the left, r at the right, and s at
@@ -90,10 +92,10 @@ func spanned(x, low, high *float64) string {
 	return fmt.Sprintf("%s (%s to %s)", n(*x), n(*low), n(*high))
 }
 
-// counted is a whole number with bounds, the upper of which may be open.
+// counted is a number of retries with bounds, the upper of which may be open.
 func counted(x, low, high *int) string {
 	if x == nil {
-		return "none"
+		return fmt.Sprintf("none up to %d", burst.MostNeeded)
 	}
 	if low == nil {
 		return fmt.Sprint(*x)
