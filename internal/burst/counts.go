@@ -119,7 +119,7 @@ func (p *parser) header(cells []string) error {
 	}
 	for _, want := range columnNames()[:3] {
 		if !slices.Contains(cells, want) {
-			return fmt.Errorf("neither numbers nor a header with %s: want retries,boots,unstable and perhaps cpus", want)
+			return fmt.Errorf("neither numbers nor a header with %s: want retries,boots,unstable and perhaps cpus, with a comma between them", want)
 		}
 	}
 	p.columns = cells
@@ -128,7 +128,7 @@ func (p *parser) header(cells []string) error {
 
 func (p *parser) row(cells []string) error {
 	if len(cells) != len(p.columns) {
-		return fmt.Errorf("%d columns: want %d, %s", len(cells), len(p.columns), strings.Join(p.columns, ","))
+		return p.miscounted(len(cells))
 	}
 	var r Row
 	for i, name := range p.columns {
@@ -168,6 +168,19 @@ func (p *parser) row(cells []string) error {
 	}
 	p.rows = append(p.rows, r)
 	return nil
+}
+
+// miscounted says that a row has another number of columns than the first line. A
+// table with another separator has one.
+func (p *parser) miscounted(n int) error {
+	columns := "columns"
+	if n == 1 {
+		columns = "column"
+	}
+	if len(p.rows) == 0 && slices.Equal(p.columns, columnNames()) {
+		return fmt.Errorf("%d %s: want 3 or 4, retries,boots,unstable and perhaps cpus, with a comma between them", n, columns)
+	}
+	return fmt.Errorf("%d %s: want %d, %s, with a comma between them", n, columns, len(p.columns), strings.Join(p.columns, ","))
 }
 
 // CPUs returns the numbers of CPUs that rows name, in order.
