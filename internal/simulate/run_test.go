@@ -120,6 +120,33 @@ func TestARunThatWasStoppedAndGoesOnEndsWithTheSameBytes(t *testing.T) {
 	}
 }
 
+// endingAfter is a context that ends when it was asked so often.
+type endingAfter struct {
+	context.Context
+	asked, last int
+}
+
+func (c *endingAfter) Err() error {
+	if c.asked++; c.asked > c.last {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestAStopTakesEffectAfterTheBootThatIsUnderWay(t *testing.T) {
+	s := spec(t, "e3-1240v5", watchdog.E5, 3, "")
+	cell, err := s.Cell()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, boots := range []int{0, 1, 7} {
+		got, err := runPiece(&endingAfter{context.Background(), 0, boots}, cell.NewRunner(), cell.NewTally(), &s.Fault, 3, piece{0, 0, 1000})
+		if got.Boots != uint64(boots) {
+			t.Errorf("%d boots were simulated, want %d (%v)", got.Boots, boots, err)
+		}
+	}
+}
+
 func TestACellThatCannotBeIsRefused(t *testing.T) {
 	r := Runner{Seed: 1, Boots: 1, Jobs: 1}
 	if _, err := r.Cells(context.Background(), []Spec{spec(t, "e3-1240v5", watchdog.E5, 3, "drift:node1:+5ppm")}); err == nil || !strings.Contains(err.Error(), "no node 1") {
