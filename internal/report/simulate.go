@@ -147,6 +147,15 @@ type SimulatedDetection struct {
 	After *SimulatedDelay `json:"after,omitempty"`
 	// FalseAlarms is the same cell without the fault.
 	FalseAlarms *SimulatedRate `json:"false_positives,omitempty"`
+	// Unvisited is why the fault could not be detected, whatever its amount.
+	Unvisited *SimulatedUnvisited `json:"unvisited,omitempty"`
+}
+
+// SimulatedUnvisited is what the watchdog never comes to within the window.
+type SimulatedUnvisited struct {
+	What   string  `json:"what"`
+	CPUs   int     `json:"cpus_visited"`
+	Window float64 `json:"window_needed_seconds,omitempty"` // 0: it comes there in none
 }
 
 // SimulatedDelay are quantiles with intervals.
@@ -203,7 +212,7 @@ func SimulatedCellOf(r *simulate.Result, seed uint64, healthy *simulate.Result) 
 		}
 	}
 	if !r.Fault.None() {
-		d := simulatedDetection(t)
+		d := simulatedDetection(&r.Spec, t)
 		if healthy != nil {
 			h := simulate.ShareOf(healthy.Tally.Unstable, healthy.Tally.Boots)
 			d.FalseAlarms = &SimulatedRate{h.Boots, h.Events, h.Rate, h.Low, h.High}
@@ -217,20 +226,22 @@ func SimulatedCellOf(r *simulate.Result, seed uint64, healthy *simulate.Result) 
 	return c, nil
 }
 
-func simulatedDetection(t *sim.Tally) SimulatedDetection {
+func simulatedDetection(s *simulate.Spec, t *sim.Tally) SimulatedDetection {
 	d := simulate.DetectionOf(t)
 	out := SimulatedDetection{Detected: d.Found.Events, Eligible: d.Found.Boots, Rate: d.Found.Rate, RateLow: d.Found.Low, RateHigh: d.Found.High}
 	if d.Timed {
 		out.After = &SimulatedDelay{inSeconds(d.Median.At), inSeconds(d.Median.Low), inSeconds(d.Median.High), inSeconds(d.P95.At), inSeconds(d.P95.Low), inSeconds(d.P95.High)}
+	} else if u, ok := s.Unvisited(); ok {
+		out.Unvisited = &SimulatedUnvisited{u.What, u.CPUs, inSeconds(u.Window)}
 	}
 	return out
 }
 
 // SmallestFaultOf describes what a search found.
 func SmallestFaultOf(s *simulate.Smallest) SmallestFault {
-	f := SmallestFault{SimulatedDesign: simulatedDesign(&s.Found.Spec), Wanted: simulate.Wanted, Reached: s.Reached, Detection: simulatedDetection(&s.Found.Tally), Tried: s.Tried}
+	f := SmallestFault{SimulatedDesign: simulatedDesign(&s.Found.Spec), Wanted: simulate.Wanted, Reached: s.Reached, Detection: simulatedDetection(&s.Found.Spec, &s.Found.Tally), Tried: s.Tried}
 	if s.Reached && s.Below.Tally.Boots > 0 {
-		d := simulatedDetection(&s.Below.Tally)
+		d := simulatedDetection(&s.Below.Spec, &s.Below.Tally)
 		f.Smaller, f.SmallerAt = s.Below.Fault.String(), &d
 	}
 	return f

@@ -171,10 +171,23 @@ func retriesNote[T any](p *page, cells []T, of func(T) *SimulatedDesign) {
 func (p *page) faultyTable(_ *Simulation, cells []*SimulatedCell) {
 	cols := append(designColumns(func(c *SimulatedCell) *SimulatedDesign { return &c.SimulatedDesign }), []cellColumn[*SimulatedCell]{
 		{title: "DETECTED", cell: func(c *SimulatedCell) string {
+			if c.Detection.Unvisited != nil {
+				return "not visited"
+			}
 			return fmt.Sprintf("%d of %d", c.Detection.Detected, c.Detection.Eligible)
 		}},
-		{title: "RATE", cell: func(c *SimulatedCell) string { return shareText(c.Detection.Rate) }},
-		{title: "95 %", left: true, cell: func(c *SimulatedCell) string { return shareSpan(c.Detection.RateLow, c.Detection.RateHigh) }},
+		{title: "RATE", cell: func(c *SimulatedCell) string {
+			if c.Detection.Unvisited != nil {
+				return "-"
+			}
+			return shareText(c.Detection.Rate)
+		}},
+		{title: "95 %", left: true, cell: func(c *SimulatedCell) string {
+			if c.Detection.Unvisited != nil {
+				return "-"
+			}
+			return shareSpan(c.Detection.RateLow, c.Detection.RateHigh)
+		}},
 		{title: "MEDIAN", left: true, cell: func(c *SimulatedCell) string {
 			if a := c.Detection.After; a != nil {
 				return fmt.Sprintf("%s s (%s to %s)", short(a.Median), short(a.MedianLow), short(a.MedianHigh))
@@ -191,9 +204,30 @@ func (p *page) faultyTable(_ *Simulation, cells []*SimulatedCell) {
 	}...)
 	machineTables(p, cols, cells, func(c *SimulatedCell) *SimulatedDesign { return &c.SimulatedDesign })
 	p.line("")
+	unvisitedNotes(p, cells, func(c *SimulatedCell) (*SimulatedDesign, *SimulatedDetection) { return &c.SimulatedDesign, c.Detection })
 	p.para("  ", "DETECTED: condemned for what the clock showed, since the fault began, of the boots that were not condemned before it or for latency. "+
 		"MEDIAN and 95TH PERCENTILE: from the fault until then, where it was detected. FALSE POSITIVES: unstable in the same boots without the fault.", "", plain)
 	retriesNote(p, cells, func(c *SimulatedCell) *SimulatedDesign { return &c.SimulatedDesign })
+}
+
+// unvisitedNotes say of which machines a fault could not be detected at all.
+func unvisitedNotes[T any](p *page, cells []T, of func(T) (*SimulatedDesign, *SimulatedDetection)) {
+	said := map[string]bool{}
+	for _, c := range cells {
+		design, d := of(c)
+		if d.Unvisited == nil {
+			continue
+		}
+		// The amount makes no difference, nor do eras that go the same way.
+		text := fmt.Sprintf("NOT VISITED, %s", p.safe(design.Machine, maxName))
+		if d.Unvisited.Window == 0 {
+			text += ", " + string(design.Era)
+		}
+		if text += ": " + unvisited(d.Unvisited, design.CPUs) + "."; !said[text] {
+			said[text] = true
+			p.para("  ", text, "", plain)
+		}
+	}
 }
 
 func falseCell(c *SimulatedCell) string {
@@ -229,6 +263,9 @@ func (p *page) smallest(s *Simulation) {
 	cols := append(designColumns(func(f *SmallestFault) *SimulatedDesign { return &f.SimulatedDesign }), []cellColumn[*SmallestFault]{
 		{title: "DETECTED", left: true, cell: func(f *SmallestFault) string {
 			if !f.Reached {
+				if f.Detection.Unvisited != nil {
+					return "not visited"
+				}
 				if f.Detection.Detected == 0 {
 					return "never"
 				}
@@ -245,6 +282,9 @@ func (p *page) smallest(s *Simulation) {
 	}...)
 	cols[1] = cellColumn[*SmallestFault]{title: "SMALLEST", left: true, cell: func(f *SmallestFault) string {
 		if !f.Reached {
+			if f.Detection.Unvisited != nil {
+				return "-"
+			}
 			return "none"
 		}
 		return amountOf(f.Fault)
@@ -256,6 +296,9 @@ func (p *page) smallest(s *Simulation) {
 	}
 	machineTables(p, cols, rows, func(f *SmallestFault) *SimulatedDesign { return &f.SimulatedDesign })
 	p.line("")
+	unvisitedNotes(p, rows, func(f *SmallestFault) (*SimulatedDesign, *SimulatedDetection) {
+		return &f.SimulatedDesign, &f.Detection
+	})
 	p.para("  ", fmt.Sprintf("SMALLEST: of the faults %s with amounts of two digits, the smallest that is detected in %s of %d boots, leaving out those that are condemned "+
 		"before it or for latency. Whether the true share is above that, the interval behind DETECTED says.", faultForm(s.Smallest[0].Fault), short(s.Smallest[0].Wanted*100)+" %", s.Inputs.Boots), "", plain)
 	retriesNote(p, rows, func(f *SmallestFault) *SimulatedDesign { return &f.SimulatedDesign })

@@ -174,6 +174,9 @@ func (p *page) faultyBlock(_ *Simulation, c *SimulatedCell) {
 	p.heading(p.design(&c.SimulatedDesign))
 	p.line(fmt.Sprintf("  Reboots: %d  TSC unstable: %d", c.Boots, c.Unstable))
 	p.outcome("detected", detected(d))
+	if d.Unvisited != nil {
+		p.outcome("", unvisited(d.Unvisited, c.CPUs))
+	}
 	if away := c.Boots - d.Eligible; away > 0 {
 		p.outcome("", fmt.Sprintf("%s do not count: condemned for latency, or before the fault", plural(int64(away), "boot", "boots")))
 	}
@@ -190,6 +193,15 @@ func (p *page) faultyBlock(_ *Simulation, c *SimulatedCell) {
 
 func detected(d *SimulatedDetection) string {
 	return fmt.Sprintf("%d of %d, %s, %s", d.Detected, d.Eligible, shareText(d.Rate), shareSpan(d.RateLow, d.RateHigh))
+}
+
+// unvisited says why 0 detected boots tell nothing of the design.
+func unvisited(u *SimulatedUnvisited, cpus int) string {
+	text := fmt.Sprintf("it could not be: while the fault lasts, no check comes to %s (in the time that a boot is followed, %d of %d CPUs have one)", u.What, u.CPUs, cpus)
+	if u.Window == 0 {
+		return text + "; this era checks on CPU 0 only"
+	}
+	return text + fmt.Sprintf(`; write "window %ss" or more into the text of the machine`, short(u.Window))
 }
 
 func falseAlarms(r *SimulatedRate) string {
