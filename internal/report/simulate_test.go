@@ -75,6 +75,37 @@ func TestACellWithoutAnEventIsNotCalledNever(t *testing.T) {
 	}
 }
 
+func TestKernelsThatMayNotWatchATrustedTSCAreSaidToBe(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		SimulatedDesign
+		want bool
+	}{
+		{"an era before 5.16", SimulatedDesign{Era: watchdog.E4}, false},
+		{"an era to which 5.16 belongs", SimulatedDesign{Era: watchdog.E5}, true},
+		{"its first release", SimulatedDesign{Era: watchdog.E5, Release: "5.14.0"}, false},
+		{"a stable release before", SimulatedDesign{Era: watchdog.E5, Release: "5.15.6"}, false},
+		{"a stable release since", SimulatedDesign{Era: watchdog.E5, Release: "5.15.7"}, true},
+		{"a later era", SimulatedDesign{Era: watchdog.E6}, true},
+		{"the newest", SimulatedDesign{Era: watchdog.E12, Release: "7.1.0"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, s := range []*Simulation{
+				{Cells: []SimulatedCell{{SimulatedDesign: SimulatedDesign{Era: watchdog.E0}}, {SimulatedDesign: c.SimulatedDesign}}},
+				{Inputs: SimulationInputs{Smallest: "step"}, Smallest: []SmallestFault{{SimulatedDesign: c.SimulatedDesign}}},
+			} {
+				var b bytes.Buffer
+				if err := SimulationText(&b, s, TextOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.Contains(b.String(), "do not watch a TSC that is constant"); got != c.want {
+					t.Errorf("it is said: %v, want %v\n%s", got, c.want, b.String())
+				}
+			}
+		})
+	}
+}
+
 func TestTheDocumentOfASimulationHasNoNullAndNoNumberThatIsNone(t *testing.T) {
 	for _, s := range []*Simulation{
 		{},

@@ -4,8 +4,12 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cswatch/cswatch/machine"
+	"github.com/cswatch/cswatch/watchdog"
 )
 
 // mostBlocks is up to how many cells get some lines each; more make a table.
@@ -50,6 +54,20 @@ func (p *page) simulationHead(s *Simulation) {
 		p.para("  ", fmt.Sprintf("%s: %s; each boot is followed for %s s", p.safe(m.Machine, maxName), p.safe(m.About, maxText), short(m.WindowSeconds)), "", plain)
 		p.para("    ", modelSources(&m), "", plain)
 	}
+	if exempting(s) {
+		p.para("  ", "Kernels since 5.16 (5.15.7, 5.10.84) do not watch a TSC that is constant, nonstop and has TSC_ADJUST, on few sockets: what they do here holds for machines on which it is watched.", "", plain)
+	}
+}
+
+// exempting reports whether one of the kernels may not watch a TSC that it trusts at all.
+func exempting(s *Simulation) bool {
+	trusted := watchdog.TSCFacts{Arch: "x86_64", Flags: []string{"constant_tsc", "nonstop_tsc", "tsc_adjust"}, Nodes: 1, Packages: 1, CommandLineKnown: true}
+	may := func(d *SimulatedDesign) bool {
+		answer, _ := watchdog.TSCWatched([]watchdog.Candidate{{Era: d.Era, Release: d.Release}}, trusted)
+		return answer != machine.Yes
+	}
+	return slices.ContainsFunc(s.Cells, func(c SimulatedCell) bool { return may(&c.SimulatedDesign) }) ||
+		slices.ContainsFunc(s.Smallest, func(f SmallestFault) bool { return may(&f.SimulatedDesign) })
 }
 
 // modelSources says how much of a model is known.
