@@ -75,6 +75,20 @@ func TestACellWithoutAnEventIsNotCalledNever(t *testing.T) {
 	}
 }
 
+func TestNoLineOfThePictureEndsBetweenANumberAndItsPerCent(t *testing.T) {
+	cell := simulatedCell(t, "step:+1ms@20s", 100, 50, 50)
+	for n := range 80 {
+		cell.Machine = strings.Repeat("m", n)
+		var b bytes.Buffer
+		if err := SimulationCurve(&Simulation{Cells: []SimulatedCell{cell}})(&b); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), ">Whiskers are intervals of 95 %, ") {
+			t.Fatalf("a machine with %d letters:\n%s", n, b.String())
+		}
+	}
+}
+
 func TestKernelsThatMayNotWatchATrustedTSCAreSaidToBe(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -38,7 +38,8 @@ func SimulationCurve(s *Simulation) func(io.Writer) error {
 			series.Labels = append(series.Labels, fmt.Sprint(cell.Retries))
 			series.Across = append(series.Across, [2]float64{d.RateLow, d.RateHigh})
 			c.Title = "What retries cost, and what they find"
-			c.Subtitle = fmt.Sprintf("%s, %d CPUs, fault %s, %d simulated boots a point, seed %d; whiskers are intervals of 95 %%; numbers beside points are retries.", cell.Machine, cell.CPUs, cell.Fault, s.Inputs.Boots, s.Inputs.Seed)
+			// What is as long as it happens to be stands last: no line ends between 95 and %.
+			c.Subtitle = fmt.Sprintf("Whiskers are intervals of 95 %%, numbers beside points are retries. %s, %d CPUs, fault %s, %d simulated boots a point, seed %d.", cell.Machine, cell.CPUs, cell.Fault, s.Inputs.Boots, s.Inputs.Seed)
 			c.Description = "The share of boots in which a good TSC is given up, against the share in which the fault is detected, for each design of the watchdog."
 		}
 		return c.SVG(w)
