@@ -172,7 +172,7 @@ with 8 CPUs, here CPU 3. What 7.1 finds between two CPUs is what takes less time
 		rows = append(rows, row)
 		line := plot.Series{Name: d.name, Style: plot.Points, Joined: true}
 		for _, ppm := range []float64{250, 300, 380, 420, 450, 480, 500, 550, 600, 700, 780, 820, 900, 980, 1020, 1200, 2000} {
-			line.Points = append(line.Points, point(ppm, s.cell(m, d, frequency(ppm), 200)))
+			line.Points = append(line.Points, point(ppm, s.cell(m, d, frequency(ppm), min(200, s.boots))))
 		}
 		if d.plotted && d.era != watchdog.E10 && d.era != watchdog.E11 {
 			if d.era == watchdog.E9 {
@@ -183,7 +183,7 @@ with 8 CPUs, here CPU 3. What 7.1 finds between two CPUs is what takes less time
 	}
 	w.table(rows)
 	s.draw(w, plots, "detection.svg", &plot.Chart{
-		Title: "Boots in which a TSC that runs off is found", Subtitle: fmt.Sprintf("within 51 s, nothing else wrong; 200 boots a point, seed %d", s.seed),
+		Title: "Boots in which a TSC that runs off is found", Subtitle: fmt.Sprintf("within 51 s, nothing else wrong; %d boots a point, seed %d", min(200, s.boots), s.seed),
 		Description: "Every design finds a rate error above its limit in every boot, and none below: 400 ppm in 5.14, about 500 ppm in 7.1, 800 to 1000 ppm in 5.17 to 7.0.",
 		X:           plot.Axis{Label: "rate error (ppm)", Scale: plot.Log, Low: 250, High: 2000, Ticks: []float64{300, 400, 500, 600, 800, 1000, 1500, 2000}},
 		Y:           plot.Axis{Label: "found", Percent: true, High: 1}, Series: series,

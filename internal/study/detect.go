@@ -23,7 +23,7 @@ func step(us float64, cpu int) sim.Fault {
 // smallest returns the least amount of a fault, within a hundredth, that is found in
 // 99 of 100 boots, and how long twice as much takes; 0 if even the largest is not.
 func (s *study) smallest(m sim.Model, d design, fault func(float64) sim.Fault, low, high float64) (amount float64, within clocksource.Nanos) {
-	const boots = 400
+	boots := min(400, s.boots)
 	found := func(x float64) (sim.Tally, bool) {
 		t := s.cell(m, d, fault(x), boots)
 		return t, t.Unstable*100 >= boots*99
