@@ -113,6 +113,9 @@ func saveChecked(t *testing.T, c Config, kernel string) (Spec, Result) {
 			t.Logf("spoilt: the clocks were slow to read; try %d of %d", try, tries)
 			continue
 		}
+		if lost(t, &r, try) {
+			continue
+		}
 		if err != nil || r.Outcome != Stopped || r.Why != "ended from outside: its state was saved" || condemned(events) != nil {
 			t.Fatalf("%s: %s, error %v\n%s", r.Outcome, r.Why, err, r.KernelLog())
 		}
@@ -160,6 +163,9 @@ func restoreUntilUnspoilt(t *testing.T, c Config, spec Spec, before Result, chec
 	t.Helper()
 	for try := 1; ; try++ {
 		r = restore(t, c, spec, checks)
+		if lost(t, &r, try) {
+			continue
+		}
 		life := Result{Records: slices.Concat(before.Records, r.Records)}
 		var err error
 		if events, err = life.Events(); err != nil {
