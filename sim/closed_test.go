@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/cswatch/cswatch/stats"
 	"github.com/cswatch/cswatch/watchdog"
 )
 
@@ -86,7 +87,7 @@ func TestTheMachineOfTheRFCHasTheFittedEpisodes(t *testing.T) {
 	}
 	p, _ := watchdog.ProfileOf(watchdog.E5)
 	const lambda, tau, boots = 0.142, 12.3, 40_000
-	for retries, observed := range map[int][2]uint64{3: {42, 400}, 5: {5, 100}, 10: {6, 100}, 50: {1, 400}} {
+	for retries, observed := range map[int]stats.Count{3: {Events: 42, Trials: 400}, 5: {Events: 5, Trials: 100}, 10: {Events: 6, Trials: 100}, 50: {Events: 1, Trials: 400}} {
 		c, err := NewCell(m, p, retries, Fault{})
 		if err != nil {
 			t.Fatal(err)
@@ -98,8 +99,8 @@ func TestTheMachineOfTheRFCHasTheFittedEpisodes(t *testing.T) {
 			t.Errorf("%d retries: %.4f of boots, the fit says %.4f", retries, rate, want)
 		}
 		// What was observed is no surprise.
-		if tail := twoSided(observed[0], observed[1], rate); tail < 0.025 {
-			t.Errorf("%d retries: %d of %d boots have a probability of %.3f where %.4f are expected", retries, observed[0], observed[1], tail, rate)
+		if tail := stats.BinomialTwoSided(observed, rate); tail < 0.025 {
+			t.Errorf("%d retries: %d of %d boots have a probability of %.3f where %.4f are expected", retries, observed.Events, observed.Trials, tail, rate)
 		}
 		first, _ := tally.Quantile(0)
 		last, _ := tally.Quantile(1)
@@ -112,24 +113,6 @@ func TestTheMachineOfTheRFCHasTheFittedEpisodes(t *testing.T) {
 			t.Errorf("%d retries: condemned for %d ns, the RFC's were 60666 and 61833", retries, d)
 		}
 	}
-}
-
-// twoSided is twice the smaller tail of a binomial count, its own probability included.
-func twoSided(k, n uint64, p float64) float64 {
-	below, above := 0.0, 0.0
-	for i := range n + 1 {
-		a, _ := math.Lgamma(float64(n + 1))
-		b, _ := math.Lgamma(float64(i + 1))
-		c, _ := math.Lgamma(float64(n - i + 1))
-		x := math.Exp(a - b - c + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
-		if i <= k {
-			below += x
-		}
-		if i >= k {
-			above += x
-		}
-	}
-	return min(1, 2*min(below, above))
 }
 
 // Section by section, what the published events lead to if the delay persists.

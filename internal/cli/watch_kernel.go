@@ -2,6 +2,7 @@ package cli
 
 import (
 	"regexp"
+	"slices"
 
 	"github.com/cswatch/cswatch/clocksource"
 	"github.com/cswatch/cswatch/event"
@@ -73,7 +74,7 @@ func newKernelText(setup watchdog.Setup, release string, hz int, s *machine.Snap
 // rateOf is the rate of a clock, as far as the watch knows it; 0 for the usual one.
 func rateOf(name string, setup *watchdog.Setup) clocksource.Hz {
 	if c := setup.Reference; c.Name == name && c.Conversion.Mult > 0 {
-		return clocksource.Hz(uint64(clocksource.NanosPerSecond) << c.Conversion.Shift / uint64(c.Conversion.Mult))
+		return c.Conversion.Frequency()
 	}
 	if name == "hpet" {
 		return 14_318_180
@@ -82,12 +83,7 @@ func rateOf(name string, setup *watchdog.Setup) clocksource.Hz {
 }
 
 func hasClock(s *machine.Snapshot, name string) bool {
-	for _, c := range s.Clocksource.Available {
-		if c == name {
-			return true
-		}
-	}
-	return s.Clocksource.Current == name
+	return s.Clocksource.Current == name || slices.Contains(s.Clocksource.Available, name)
 }
 
 // firstRelease finds the release with which an era begins.

@@ -16,7 +16,6 @@ import (
 	"github.com/cswatch/cswatch/clocksource"
 	"github.com/cswatch/cswatch/event"
 	"github.com/cswatch/cswatch/internal/doctor"
-	"github.com/cswatch/cswatch/internal/unpack"
 	"github.com/cswatch/cswatch/klog"
 	"github.com/cswatch/cswatch/watchdog"
 )
@@ -60,16 +59,7 @@ func rulesOfLog(events []event.Event) []conversionRules {
 // logEvents reads the events of a log file, compressed or not.
 func logEvents(t *testing.T, path string) []event.Event {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	in, _, err := unpack.Reader(f, path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := klog.NewReader(in, filepath.Base(path))
+	r := klog.NewReader(openLog(t, path), filepath.Base(path))
 	var events []event.Event
 	for r.Next() {
 		events = append(events, r.Event())

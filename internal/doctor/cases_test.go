@@ -69,19 +69,25 @@ func evidenceOf(t testing.TB, log string) doctor.Evidence {
 	return ev
 }
 
-// examineFile judges a log file, compressed or not.
-func examineFile(t testing.TB, path string) doctor.Diagnosis {
+// openLog opens a log file, compressed or not, until the test ends.
+func openLog(t testing.TB, path string) io.Reader {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	t.Cleanup(func() { f.Close() })
 	in, _, err := unpack.Reader(f, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := examine(in, filepath.Base(path))
+	return in
+}
+
+// examineFile judges a log file, compressed or not.
+func examineFile(t testing.TB, path string) doctor.Diagnosis {
+	t.Helper()
+	d, err := examine(openLog(t, path), filepath.Base(path))
 	if err != nil {
 		t.Fatal(err)
 	}

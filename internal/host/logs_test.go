@@ -82,6 +82,22 @@ func (c *countingSource) ReadAt(p []byte, off int64) (int, error) {
 	return c.Reader.ReadAt(p, off)
 }
 
+// readPacked reads the facts of a tarball, compressed, and counts how often it is begun anew.
+func readPacked(t *testing.T, raw []byte) (*tarball, tarSource, *countingSource) {
+	t.Helper()
+	packed := compressWith(t, raw, func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriterLevel(w, gzip.BestSpeed) })
+	at := &countingSource{Reader: bytes.NewReader(packed)}
+	src, err := newTarSource(at, int64(len(packed)), "x.tar.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tb, err := readTarball(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tb, src, at
+}
+
 func TestACompressedTarballIsReadOnceForAllItsLogs(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -95,16 +111,7 @@ func TestACompressedTarballIsReadOnceForAllItsLogs(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			raw, names := manyLogs(t, tt.n, tt.size)
-			packed := compressWith(t, raw, func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriterLevel(w, gzip.BestSpeed) })
-			at := &countingSource{Reader: bytes.NewReader(packed)}
-			src, err := newTarSource(at, int64(len(packed)), "x.tar.gz")
-			if err != nil {
-				t.Fatal(err)
-			}
-			tb, err := readTarball(src)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tb, src, at := readPacked(t, raw)
 			logs, _ := listLogs(tb.facts)
 			at.begun = 0
 			var got []string
@@ -147,16 +154,7 @@ func TestLogsInALittleDisorderNeedOnePass(t *testing.T) {
 		}
 	}
 	raw := pack(t, data, append(entries, &tar.Header{Name: "proc/version", Typeflag: tar.TypeReg})...)
-	packed := compressWith(t, raw, func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriterLevel(w, gzip.BestSpeed) })
-	at := &countingSource{Reader: bytes.NewReader(packed)}
-	src, err := newTarSource(at, int64(len(packed)), "x.tar.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tb, err := readTarball(src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tb, src, at := readPacked(t, raw)
 	logs, _ := listLogs(tb.facts)
 	at.begun = 0
 	problems := tb.readLogs(src, logs, logLimits{head: 1 << 30, held: 100_000}, func(_ string, text io.Reader) error {

@@ -16,20 +16,27 @@ import (
 	"github.com/cswatch/cswatch/watchdog"
 )
 
-func TestTheContextEndsAWatchAndItsRecordingIsWhole(t *testing.T) {
+// newRecorded returns a watch of two scripted CPUs without an end, and its recording.
+func newRecorded(t *testing.T) (*Watch, *bytes.Buffer) {
+	t.Helper()
 	s := newScript(2)
 	c := configOf(s, watchdog.E9, 0)
-	var file bytes.Buffer
+	file := &bytes.Buffer{}
 	var err error
-	if c.Record, err = trace.NewWriter(&file, trace.Binary, c.Header); err != nil {
+	if c.Record, err = trace.NewWriter(file, trace.Binary, c.Header); err != nil {
 		t.Fatal(err)
 	}
 	w, err := New(c, s, s)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return w, file
+}
+
+func TestTheContextEndsAWatchAndItsRecordingIsWhole(t *testing.T) {
+	w, file := newRecorded(t)
 	ctx, cancel := context.WithCancel(context.Background())
-	err = w.Run(ctx, func(tick *Tick) error {
+	err := w.Run(ctx, func(tick *Tick) error {
 		if tick.Number == 5 {
 			cancel()
 		}
@@ -38,7 +45,7 @@ func TestTheContextEndsAWatchAndItsRecordingIsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := trace.Verify(&file)
+	report, err := trace.Verify(file)
 	if err != nil || !report.Ended || report.Ticks != 5 {
 		t.Errorf("report %+v, error %v", report, err)
 	}
@@ -48,22 +55,12 @@ func TestTheContextEndsAWatchAndItsRecordingIsWhole(t *testing.T) {
 }
 
 func TestARecordingIsWholeWhenItsReaderGoesAway(t *testing.T) {
-	s := newScript(2)
-	c := configOf(s, watchdog.E9, 0)
-	var file bytes.Buffer
-	var err error
-	if c.Record, err = trace.NewWriter(&file, trace.Binary, c.Header); err != nil {
-		t.Fatal(err)
-	}
-	w, err := New(c, s, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w, file := newRecorded(t)
 	gone := errors.New("broken pipe")
 	if err := w.Run(context.Background(), func(*Tick) error { return gone }); !errors.Is(err, gone) {
 		t.Errorf("error %v, want %v", err, gone)
 	}
-	if report, err := trace.Verify(&file); err != nil || !report.Ended || report.Ticks != 1 {
+	if report, err := trace.Verify(file); err != nil || !report.Ended || report.Ticks != 1 {
 		t.Errorf("report %+v, error %v", report, err)
 	}
 }

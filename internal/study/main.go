@@ -8,14 +8,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
 
+	"github.com/cswatch/cswatch/internal/simulate"
 	"github.com/cswatch/cswatch/sim"
 	"github.com/cswatch/cswatch/watchdog"
 )
@@ -90,24 +91,13 @@ func (s *study) cell(m sim.Model, d design, f sim.Fault, boots uint64) sim.Tally
 		s.errs = append(s.errs, fmt.Errorf("no era %s", d.era))
 		return sim.Tally{}
 	}
-	c, err := sim.NewCell(m, p, d.retries, f)
+	run := simulate.Runner{Seed: s.seed, Boots: boots, Jobs: runtime.NumCPU()}
+	results, err := run.Cells(context.Background(), []simulate.Spec{{Model: m, Profile: p, Retries: d.retries, Fault: f}})
 	if err != nil {
 		s.errs = append(s.errs, err)
 		return sim.Tally{}
 	}
-	// In as many parts as there are processors: the sum does not depend on it.
-	parts := make([]sim.Tally, runtime.NumCPU())
-	var wait sync.WaitGroup
-	for i := range parts {
-		n := uint64(len(parts))
-		wait.Go(func() { parts[i] = c.NewRunner().Run(s.seed, boots*uint64(i)/n, boots*uint64(i+1)/n) })
-	}
-	wait.Wait()
-	sum := c.NewTally()
-	for i := range parts {
-		sum.Merge(&parts[i])
-	}
-	return sum
+	return results[0].Tally
 }
 
 // attempts is how often a check of the design reads at most on so many CPUs.

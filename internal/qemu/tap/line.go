@@ -22,6 +22,7 @@ const counterAddress = "0xfed000f0"
 var (
 	readMark = []byte("memory_region_ops_read ")
 	dumpMark = []byte("Trace ")
+	nextDump = []byte("\nTrace ") // behind another line
 )
 
 // parseRead reads a line of the form

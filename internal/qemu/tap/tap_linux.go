@@ -255,7 +255,7 @@ func (t *Tap) finish(page []byte) error {
 const finishTime = 20 * time.Millisecond
 
 func hasDump(b []byte) bool {
-	return bytes.HasPrefix(b, dumpMark) || bytes.Contains(b, append([]byte("\n"), dumpMark...))
+	return bytes.HasPrefix(b, dumpMark) || bytes.Contains(b, nextDump)
 }
 
 // awaitFull waits until the page takes no further line of a dump: the processor
