@@ -64,18 +64,26 @@ func session(port *recordPort, mounted error) {
 	}
 	var p *program
 	var ended <-chan int
-	if len(plan.Run) > 0 {
-		if p, err = startProgram(plan.Run, say); err != nil {
-			say(Record{Type: TypeTrouble, Trouble: err.Error()})
-			say(Record{Type: TypeEnd, End: &End{Reason: EndTrouble, Clocksource: clock}})
-			return
+	endLoad, err := startLoad(plan.Load, say)
+	if err == nil && len(plan.Run) > 0 {
+		if p, err = startProgram(plan.Run, say); err == nil {
+			ended = p.ended
 		}
-		ended = p.ended
+	}
+	if err != nil {
+		endLoad()
+		say(Record{Type: TypeTrouble, Trouble: err.Error()})
+		say(Record{Type: TypeEnd, End: &End{Reason: EndTrouble, Clocksource: clock}})
+		return
 	}
 	end := watch(plan, w, clock, port.emit, ended)
 	if p != nil && end.Exit == nil {
 		killed := p.kill()
 		end.Exit = &killed
+	}
+	endLoad()
+	for _, path := range plan.Fetch {
+		fetch(path, openFetched, say)
 	}
 	say(Record{Type: TypeEnd, End: &end})
 }

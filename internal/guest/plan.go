@@ -3,11 +3,13 @@ package guest
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/cswatch/cswatch/event"
+	"github.com/cswatch/cswatch/internal/load"
 )
 
 // Plan is what process 1 does. The zero value says hello, hands over the kernel
@@ -27,6 +29,13 @@ type Plan struct {
 	// Symbols are functions of the kernel whose addresses are wanted. They are
 	// handed over after the hello; one that the kernel does not have is left out.
 	Symbols []string `json:"symbols,omitempty"`
+	// Load is driven from the hello until the dwelling ends, beside the program.
+	// "" is load.None. A load that cannot be driven ends the trial at once.
+	Load load.Kind `json:"load,omitempty"`
+	// Fetch are files of the guest that are handed over at the end, when program and
+	// load have ended: absolute paths, each at most [MaxFile] bytes. One that is not
+	// there is a trouble. The serial port takes about a second for a MiB.
+	Fetch []string `json:"fetch,omitempty"`
 }
 
 // MaxWindow bounds Window and Linger.
@@ -41,6 +50,8 @@ const (
 	wordLinger  = prefix + "LINGER"
 	wordRun     = prefix + "RUN"
 	wordSymbols = prefix + "SYMBOLS"
+	wordLoad    = prefix + "LOAD"
+	wordFetch   = prefix + "FETCH"
 )
 
 // Validate reports everything that is wrong with the plan.
@@ -76,7 +87,28 @@ func (p Plan) Validate() error {
 			errs = append(errs, fmt.Errorf("guest plan: %q is no name of a function", name))
 		}
 	}
+	if p.Load != "" {
+		if _, err := load.Parse(string(p.Load)); err != nil {
+			errs = append(errs, fmt.Errorf("guest plan: %w", err))
+		}
+	}
+	if !p.Load.Quiet() && p.Window == 0 {
+		errs = append(errs, fmt.Errorf("guest plan: the load %s without a window in which to drive it", p.Load))
+	}
+	for i, name := range p.Fetch {
+		if checkPath(name) != nil || slices.Contains(p.Fetch[:i], name) {
+			errs = append(errs, fmt.Errorf("guest plan: file %q to fetch: want an absolute path without detours, once", name))
+		}
+	}
 	return errors.Join(errs...)
+}
+
+// checkPath reports a path that does not name one file of the guest in one way.
+func checkPath(name string) error {
+	if !path.IsAbs(name) || path.Clean(name) != name || name == "/" || strings.Contains(name, "\x00") {
+		return fmt.Errorf("%q is no absolute path without detours", name)
+	}
+	return nil
 }
 
 // Words returns the plan as words for the kernel command line, free of blanks
@@ -101,6 +133,12 @@ func (p Plan) Words() []string {
 	}
 	if len(p.Symbols) > 0 {
 		words = append(words, wordSymbols+"="+joinList(p.Symbols))
+	}
+	if p.Load != "" {
+		words = append(words, wordLoad+"="+string(p.Load))
+	}
+	if len(p.Fetch) > 0 {
+		words = append(words, wordFetch+"="+joinList(p.Fetch))
 	}
 	return words
 }
@@ -137,6 +175,10 @@ func ParsePlan(words []string) (Plan, error) {
 			p.Run, err = splitList(value)
 		case wordSymbols:
 			p.Symbols, err = splitList(value)
+		case wordLoad:
+			p.Load, err = load.Parse(value)
+		case wordFetch:
+			p.Fetch, err = splitList(value)
 		default:
 			err = errors.New("this guest program does not know the word: build host and guest program from the same source")
 		}

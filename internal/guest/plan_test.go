@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cswatch/cswatch/event"
+	"github.com/cswatch/cswatch/internal/load"
 )
 
 func TestAPlanTravelsAsWordsOfTheCommandLine(t *testing.T) {
@@ -29,6 +30,9 @@ func TestAPlanTravelsAsWordsOfTheCommandLine(t *testing.T) {
 			"CSWATCH_WINDOW=1s CSWATCH_RUN=/bin/a%20b,-x=1%2C2,,%2250%25%27%5C,%C3%A4",
 		},
 		{"functions of the kernel", Plan{Symbols: []string{"read_tsc", "read_hpet"}}, "CSWATCH_SYMBOLS=read_tsc,read_hpet"},
+		{"a load", Plan{Window: time.Second, Load: load.Both}, "CSWATCH_WINDOW=1s CSWATCH_LOAD=both"},
+		{"no load, in so many words", Plan{Load: load.None}, "CSWATCH_LOAD=none"},
+		{"files that are fetched", Plan{Fetch: []string{"/proc/version", "/a b,c"}}, "CSWATCH_FETCH=/proc/version,/a%20b%2Cc"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -63,6 +67,15 @@ func TestAPlanThatCannotBeCarriedOutIsRefused(t *testing.T) {
 		{"a function without a name", "CSWATCH_SYMBOLS=read_tsc,", `"" is no name of a function`},
 		{"a function with a blank in its name", "CSWATCH_SYMBOLS=read%20tsc", `"read tsc" is no name of a function`},
 		{"an argument with a zero byte", "CSWATCH_WINDOW=1s CSWATCH_RUN=/x,%00", "holds a zero byte"},
+		{"a load that does not exist", "CSWATCH_WINDOW=1s CSWATCH_LOAD=io", `"io": want none, cpu, hpet, both, net`},
+		{"a load without a word", "CSWATCH_LOAD=", `CSWATCH_LOAD: read a kind of load: ""`},
+		{"a load without a window", "CSWATCH_LOAD=cpu", "the load cpu without a window"},
+		{"a file to fetch without a name", "CSWATCH_FETCH=", `file "" to fetch: want an absolute path`},
+		{"a file to fetch without a folder", "CSWATCH_FETCH=version", `file "version" to fetch`},
+		{"a file to fetch by a detour", "CSWATCH_FETCH=/sys/../proc/version", `file "/sys/../proc/version" to fetch`},
+		{"the root as a file", "CSWATCH_FETCH=/", `file "/" to fetch`},
+		{"a file that is fetched twice", "CSWATCH_FETCH=/a,/b,/a", `file "/a" to fetch: want an absolute path without detours, once`},
+		{"a file with a zero byte in its name", "CSWATCH_FETCH=/a%00", "to fetch"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -82,6 +95,8 @@ func FuzzParsePlan(f *testing.F) {
 	f.Add("CSWATCH_WINDOW=10s\nCSWATCH_END=tsc-unstable,switched\nCSWATCH_LINGER=1s\nCSWATCH_RUN=/cswatch,watch,a%20b")
 	f.Add("HOME=/\nCSWATCH_WINDOW=1ns")
 	f.Add("CSWATCH_RUN=")
+	f.Add("CSWATCH_WINDOW=3s\nCSWATCH_LOAD=both\nCSWATCH_FETCH=/proc/version,/a%20b")
+	f.Add("CSWATCH_LOAD=none\nCSWATCH_FETCH=/a/")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := ParsePlan(strings.Split(text, "\n"))
 		if err != nil {

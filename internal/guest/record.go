@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/cswatch/cswatch/internal/load"
 )
 
 // Schema names the form of the records; it stands in the hello.
@@ -21,6 +23,8 @@ const (
 	TypeSymbols     RecordType = "symbols"     // where functions of the kernel are
 	TypeClocksource RecordType = "clocksource" // the clocksource changed
 	TypeOutput      RecordType = "output"      // a line of the program that the plan runs
+	TypeLoad        RecordType = "load"        // what the load did, when it has ended
+	TypeFile        RecordType = "file"        // a part of a file that the plan fetches
 	TypeTrouble     RecordType = "trouble"     // process 1 could not do something; it goes on
 	TypeEnd         RecordType = "end"         // last: the guest stops now
 )
@@ -37,6 +41,8 @@ type Record struct {
 	Symbols     []Symbol     `json:"symbols,omitempty"`
 	Clocksource *Clocksource `json:"clocksource,omitempty"`
 	Output      *Output      `json:"output,omitempty"`
+	Load        *load.Work   `json:"load,omitempty"`
+	File        *FilePart    `json:"file,omitempty"`
 	Trouble     string       `json:"trouble,omitempty"`
 	End         *End         `json:"end,omitempty"`
 }
@@ -119,9 +125,20 @@ func (r Record) check() error {
 	case TypeClocksource:
 		return missing(r.Clocksource != nil)
 	case TypeSymbols:
-		return missing(r.Symbols != nil)
+		return missing(len(r.Symbols) > 0)
 	case TypeOutput:
 		return missing(r.Output != nil)
+	case TypeLoad:
+		if r.Load != nil {
+			_, err := load.Parse(string(r.Load.Kind))
+			return err
+		}
+		return missing(false)
+	case TypeFile:
+		if r.File != nil {
+			return r.File.check()
+		}
+		return missing(false)
 	case TypeTrouble:
 		return missing(r.Trouble != "")
 	case TypeEnd:
@@ -156,7 +173,8 @@ func ParseRecord(line []byte) (Record, error) {
 }
 
 // MaxLine bounds a line of the stream, in bytes. The kernel's log records are
-// below 1 KiB, lines of output below 64 KiB before they are escaped.
+// below 1 KiB, lines of output below 64 KiB before they are escaped, parts of
+// files too.
 const MaxLine = 512 << 10
 
 // Decoder reads a stream of records. A line that is no record, as when the guest

@@ -2,13 +2,17 @@ package guest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cswatch/cswatch/internal/load"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -21,6 +25,9 @@ func someRecords() []Record {
 		{Type: TypeSymbols, UptimeNS: 2, Symbols: []Symbol{{Name: "read_tsc", Address: 0xffffffff81035160}}},
 		{Type: TypeClocksource, UptimeNS: 3, Clocksource: &Clocksource{Current: "hpet", Available: []string{"hpet"}}},
 		{Type: TypeOutput, UptimeNS: 4, Output: &Output{Stream: "stdout", Text: ""}},
+		{Type: TypeLoad, UptimeNS: 5, Load: &load.Work{Kind: load.Both, DrivenNS: 4, LoopingCPUs: 1, ReadingCPUs: 1, Loops: 640, Reads: 64}},
+		{Type: TypeFile, UptimeNS: 5, File: &FilePart{Path: "/proc/version", Data: []byte("Linux\x00\xff\n")}},
+		{Type: TypeFile, UptimeNS: 5, File: &FilePart{Path: "/proc/version", Offset: 8, Data: []byte{}, Last: true, Cut: true}},
 		{Type: TypeTrouble, UptimeNS: 5, Trouble: "read the clocksource: no such file"},
 		{Type: TypeEnd, UptimeNS: 6, End: &End{Reason: EndProgram, DweltNS: 5, LostKmsg: 2, Clocksource: clock, Exit: ptr(0)}},
 	}
@@ -73,14 +80,14 @@ func TestDamagedLinesAreCountedAndPassedOver(t *testing.T) {
 		damaged int
 	}{
 		{"nothing", "", 0, 0},
-		{"cut within the last record", string(b[:len(b)-10]), 6, 1},
-		{"a whole last record without its newline", string(b[:len(b)-1]), 7, 0},
-		{"noise of the firmware before the first", "\x1b[2J SeaBIOS\r\n" + string(b), 7, 1},
-		{"an empty line", "\n" + string(b), 7, 1},
-		{"a line beyond the limit", string(b[:second]) + strings.Repeat("x", 2*MaxLine) + "\n" + string(b[second:]), 7, 1},
+		{"cut within the last record", string(b[:len(b)-10]), 9, 1},
+		{"a whole last record without its newline", string(b[:len(b)-1]), 10, 0},
+		{"noise of the firmware before the first", "\x1b[2J SeaBIOS\r\n" + string(b), 10, 1},
+		{"an empty line", "\n" + string(b), 10, 1},
+		{"a line beyond the limit", string(b[:second]) + strings.Repeat("x", 2*MaxLine) + "\n" + string(b[second:]), 10, 1},
 		{"a line beyond the limit that never ends", string(b[:second]) + strings.Repeat("x", MaxLine+1), 1, 1},
-		{"a type that does not exist", `{"type":"goodbye","uptime_ns":1}` + "\n" + string(b), 7, 1},
-		{"a record without its content", `{"type":"end","uptime_ns":1}` + "\n" + string(b), 7, 1},
+		{"a type that does not exist", `{"type":"goodbye","uptime_ns":1}` + "\n" + string(b), 10, 1},
+		{"a record without its content", `{"type":"end","uptime_ns":1}` + "\n" + string(b), 10, 1},
 		{"another schema", `{"type":"hello","hello":{"schema":"cswatch.guest/v2"}}` + "\n", 0, 1},
 	}
 	for _, c := range cases {
@@ -103,12 +110,12 @@ func TestAStreamMayBeginWithinALine(t *testing.T) {
 		records int
 		damaged int
 	}{
-		{"at the end of a line", string(b[second:]), 6, 0},
-		{"within a line", string(b[second/2:]), 6, 0},
-		{"before the last byte of a line", string(b[second-1:]), 6, 0},
+		{"at the end of a line", string(b[second:]), 9, 0},
+		{"within a line", string(b[second/2:]), 9, 0},
+		{"before the last byte of a line", string(b[second-1:]), 9, 0},
 		{"within a line, and it ends within the next", string(b[second/2 : second+10]), 0, 1},
-		{"within a line, and one behind is damaged", string(b[second/2:second]) + "noise\n" + string(b[second:]), 6, 1},
-		{"within a line beyond the limit", strings.Repeat("x", 2*MaxLine) + "\n" + string(b), 7, 0},
+		{"within a line, and one behind is damaged", string(b[second/2:second]) + "noise\n" + string(b[second:]), 9, 1},
+		{"within a line beyond the limit", strings.Repeat("x", 2*MaxLine) + "\n" + string(b), 10, 0},
 		{"and holds nothing", "", 0, 0},
 	}
 	for _, c := range cases {
@@ -129,15 +136,60 @@ func TestAStreamMayBeginWithinALine(t *testing.T) {
 func TestAReadErrorEndsTheStream(t *testing.T) {
 	broken := errors.New("broken")
 	got, d := decode(io.MultiReader(bytes.NewReader(stream(t, someRecords())), iotest.ErrReader(broken)))
-	if len(got) != 7 || !errors.Is(d.Err(), broken) {
+	if len(got) != 10 || !errors.Is(d.Err(), broken) {
 		t.Errorf("%d records, error %v", len(got), d.Err())
 	}
 }
 
 func TestRecordsWithoutTheirContentAreNotWritten(t *testing.T) {
-	for _, r := range []Record{{}, {Type: TypeHello}, {Type: TypeKmsg}, {Type: TypeClocksource}, {Type: TypeOutput}, {Type: TypeTrouble}, {Type: TypeEnd}} {
+	for _, r := range []Record{{}, {Type: TypeHello}, {Type: TypeKmsg}, {Type: TypeClocksource}, {Type: TypeOutput}, {Type: TypeLoad}, {Type: TypeFile}, {Type: TypeTrouble}, {Type: TypeEnd}} {
 		if b, err := AppendRecord(nil, r); err == nil || b != nil {
 			t.Errorf("%q was written as %q", r.Type, b)
+		}
+	}
+}
+
+func TestPartsOfFilesAndLoadsThatCannotBeAreNoRecords(t *testing.T) {
+	cases := []struct {
+		name   string
+		record Record
+		want   string
+	}{
+		{"a path that is not absolute", Record{Type: TypeFile, File: &FilePart{Path: "a", Last: true}}, "no absolute path"},
+		{"a path with a detour", Record{Type: TypeFile, File: &FilePart{Path: "/a/../b", Last: true}}, "without detours"},
+		{"a part of too many bytes", Record{Type: TypeFile, File: &FilePart{Path: "/a", Data: make([]byte, FileChunk+1)}}, "want 65536 at most"},
+		{"a part before the file", Record{Type: TypeFile, File: &FilePart{Path: "/a", Offset: -1}}, "begins at byte -1"},
+		{"a part that begins beyond the bound", Record{Type: TypeFile, File: &FilePart{Path: "/a", Offset: math.MaxInt64, Data: []byte{1}}}, "want the first 16777216"},
+		{"a part that ends beyond the bound", Record{Type: TypeFile, File: &FilePart{Path: "/a", Offset: MaxFile, Data: []byte{1}}}, "want the first 16777216"},
+		{"a part that cuts and is not the last", Record{Type: TypeFile, File: &FilePart{Path: "/a", Cut: true}}, "is not the last"},
+		{"a load of no kind", Record{Type: TypeLoad, Load: &load.Work{Loops: 1}}, "kind of load"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if b, err := AppendRecord(nil, c.record); err == nil || b != nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("written as %q, error %v", b, err)
+			}
+			line, err := json.Marshal(c.record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r, err := ParseRecord(line); err == nil || !strings.Contains(err.Error(), c.want) || cmp.Diff(Record{}, r) != "" {
+				t.Errorf("read as %+v, error %v", r, err)
+			}
+		})
+	}
+}
+
+// The longest parts and the longest lines of output are still lines of the stream.
+func TestTheLongestRecordsAreBelowTheLimitOfALine(t *testing.T) {
+	for _, r := range []Record{
+		{Type: TypeFile, UptimeNS: math.MaxInt64, File: &FilePart{Path: "/" + strings.Repeat("\x01", 4095), Offset: MaxFile - FileChunk, Data: bytes.Repeat([]byte{0xff}, FileChunk), Last: true, Cut: true}},
+		{Type: TypeOutput, UptimeNS: math.MaxInt64, Output: &Output{Stream: "stdout", Text: strings.Repeat("\x01", outputLimit)}},
+	} {
+		b := stream(t, []Record{r})
+		got, d := decode(bytes.NewReader(b))
+		if len(b) > MaxLine || len(got) != 1 || d.Damaged() != 0 {
+			t.Errorf("a %s record of %d bytes came back as %d records and %d damaged lines", r.Type, len(b), len(got), d.Damaged())
 		}
 	}
 }
@@ -147,6 +199,9 @@ func FuzzParseRecord(f *testing.F) {
 	for line := range bytes.Lines(stream(f, someRecords())) {
 		f.Add(line)
 	}
+	f.Add([]byte(`{"type":"file","file":{"path":"/a","offset":65536,"data":null,"last":true}}`))
+	f.Add([]byte(`{"type":"file","file":{"path":"/a","data":"AA==\r\n","cut":true}}`))
+	f.Add([]byte(`{"type":"load","load":{"kind":"net","bytes":18446744073709551615}}`))
 	f.Add([]byte(`{"type":"end","end":{"exit":null,"clocksource":{"available":[]}}}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		r, err := ParseRecord(line)
