@@ -24,6 +24,8 @@ func TestReadsOfDaysEndTheBoot(t *testing.T) {
 		"machine m\ncpus 8\ntsc 3 GHz\nreference hpet 24 MHz\nread const 167h\nprocess p freeze\n rate 1/h\n length const 1ms\n",
 		"machine m\ncpus 8\ntsc 3 GHz\nreference hpet 24 MHz\nread const 1us\ntsc-read 1s\ncall 1s\nhop 1s\n",
 		"machine m\ncpus 8\ntsc 3 GHz\nreference hpet 24 MHz\nread const 1us\nprocess p freeze\n rate 1000/s\n length const 168h\n",
+		"machine m\ncpus 8\ntsc 3 GHz\nreference hpet 24 MHz\nread const 1us\nprocess p held-reads\n enter 1\n extra 168h\nprocess q held-reads\n enter 1\n extra 168h\n",
+		"machine m\ncpus 8\ntsc 3 GHz\nreference hpet 24 MHz\nwindow 24h\nread const 1us\nprocess p held-reads\n enter 1e-300\n leave 1e-300\n from 168h\n extra 168h\n",
 	} {
 		for _, p := range allProfiles() {
 			c, err := NewCell(parse(t, text), p, -1, Fault{})

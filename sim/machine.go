@@ -17,6 +17,7 @@ type machine struct {
 
 	// The same, by what they do.
 	stops, delays, pauses, stalls, slow, slowClock, readers []*events
+	held                                                    []held // one for each process; those have no events
 
 	now  clocksource.Nanos // true time since the start of the kernel
 	cpu  int               // that runs the tick
@@ -53,6 +54,8 @@ func newMachine(c *Cell) machine {
 			m.slowClock = append(m.slowClock, e)
 		case Readers, MappedReaders:
 			m.readers = append(m.readers, e)
+		case HeldReads:
+			m.held = append(m.held, held{process: e.process, index: i})
 		}
 	}
 	return m
@@ -62,6 +65,9 @@ func (m *machine) begin(seed, boot uint64) {
 	m.draws = newStream(seed, boot, streamReads)
 	for i := range m.events {
 		m.events[i].begin(seed, boot, i)
+	}
+	for i := range m.held {
+		m.held[i].begin(seed, boot)
 	}
 	m.now, m.cpu, m.tick, m.read = 0, 0, 0, 0
 }
@@ -242,21 +248,40 @@ func (m *machine) readTSC() clocksource.Cycles {
 	return m.tsc(m.now, m.cpu)
 }
 
+// hold spends what an attempt waits for, if it is held.
+func (m *machine) hold(wait clocksource.Nanos) {
+	if wait > 0 {
+		m.spend(wait)
+	}
+}
+
+// holdNext draws how long the attempt that begins now is held.
+func (m *machine) holdNext() (wait clocksource.Nanos) {
+	for i := range m.held {
+		wait += m.held[i].next(m.now)
+	}
+	return wait
+}
+
 // ReadReference implements [watchdog.Machine].
 func (m *machine) ReadReference() clocksource.Cycles { return m.readReference() }
 
 // ReadBack implements [watchdog.Machine].
 func (m *machine) ReadBack(_ int, p watchdog.ReadPattern) watchdog.ReadBack {
 	var rb watchdog.ReadBack
+	wait := m.holdNext()
 	switch p {
 	case watchdog.ReadSharedReference:
+		m.hold(wait) // the reference was read before
 		rb.Clock = m.readTSC()
 	case watchdog.ReadClockFirst:
 		rb.Clock = m.readTSC()
+		m.hold(wait)
 		rb.Before = m.readReference()
 	default:
 		rb.Before = m.readReference()
 		rb.Clock = m.readTSC()
+		m.hold(wait)
 		rb.After = m.readReference()
 		if p == watchdog.ReadFour {
 			rb.Again = m.readReference()

@@ -71,11 +71,15 @@ const (
 	Readers Kind = "readers"
 	// MappedReaders read it through a mapping of /dev/hpet.
 	MappedReaders Kind = "mapped-readers"
+	// HeldReads are programmed delays of read-backs, as internal/qemu/tap puts them
+	// into a real kernel: an attempt is held between its read of the TSC and the
+	// reference's that follows, or not, by a chain of two states that takes a step with each.
+	HeldReads Kind = "held-reads"
 )
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
-	return []Kind{SlowReads, SlowClock, Freeze, LateTimers, Stall, Pause, Readers, MappedReaders}
+	return []Kind{SlowReads, SlowClock, Freeze, LateTimers, Stall, Pause, Readers, MappedReaders, HeldReads}
 }
 
 // Scope is which CPUs an event of a process meets.
@@ -89,15 +93,20 @@ const (
 )
 
 // Process is a source of disturbances: events that come at random, one after
-// the other, each with a length.
+// the other, each with a length. Those of held-reads come by the attempt instead.
 type Process struct {
 	Name   string
 	Kind   Kind
 	Scope  Scope
 	Rates  []float64 // events a second in each phase of the model, while none is under way
 	Length Dist
-	Extra  Dist // slow-reads, slow-clock: added to each read
+	Extra  Dist // slow-reads, slow-clock: added to each read; held-reads: to each attempt that is held
 	Count  int  // readers, mapped-readers: how many CPUs
+
+	// held-reads: an attempt behind one that was not held is held with probability
+	// Enter, one behind one that was with 1-Leave. Attempts before From are not.
+	Enter, Leave float64
+	From         clocksource.Nanos // since the start of the kernel, in true time
 }
 
 // Limits of a model.
@@ -189,7 +198,7 @@ func (p *Process) validate(m *Model) error {
 	if (p.Kind == Readers || p.Kind == MappedReaders) != (p.Count > 0) {
 		return fmt.Errorf("%d readers in a process of kind %s", p.Count, p.Kind)
 	}
-	return nil
+	return p.validateHeld()
 }
 
 // references are the reference clocks that exist here, with their masks.

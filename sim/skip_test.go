@@ -71,6 +71,11 @@ func TestPassingChecksOverChangesNothing(t *testing.T) {
 		}
 		models = append(models, m)
 	}
+	models = append(models,
+		parse(t, strings.Replace(troubled, "machine troubled", "machine held", 1)+"process held held-reads\n from 2.3s\n enter 0.05\n leave 0.2\n extra uniform 20us 900us\n"),
+		parse(t, heldMachine(0.02, 0.3, " from 4.1s\n extra uniform 20us 300us\nprocess second held-reads\n from 9s\n enter 0.01\n leave 0.5\n extra 5ms\n")+
+			"process pause pause\n rate 0.1/s\n length exp 2s\nprocess late late-timers\n rate 0.2/s\n length exp 400ms\n"),
+		parse(t, heldMachine(1, 0, " from 8s\n extra 5us\n")))
 	passedOver := 0
 	for i := range models {
 		for _, p := range allProfiles() {

@@ -57,6 +57,14 @@ func parseRate(text string) (float64, error) {
 	return x * factor, nil
 }
 
+func parseProbability(text string) (float64, error) {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(x >= 0 && x <= 1) {
+		return 0, fmt.Errorf("%q is no probability: want 0 to 1", text)
+	}
+	return x, nil
+}
+
 // parser reads a model.
 type parser struct {
 	m    Model
@@ -191,6 +199,12 @@ func (p *parser) attribute(proc *Process, key string, args []string) error {
 		proc.Extra, err = ParseDist(strings.Join(args, " "))
 	case key == "rate":
 		proc.Rates, err = p.rates(args)
+	case key == "enter" && len(args) == 1:
+		proc.Enter, err = parseProbability(args[0])
+	case key == "leave" && len(args) == 1:
+		proc.Leave, err = parseProbability(args[0])
+	case key == "from" && len(args) == 1:
+		proc.From, err = parseTime(args[0])
 	default:
 		return fmt.Errorf("this is no parameter of a process, or has too many or too few words: %q", strings.Join(args, " "))
 	}

@@ -45,6 +45,13 @@ process net slow-reads
 	}
 }
 
+func TestProgrammedDelaysAreRead(t *testing.T) {
+	m := parse(t, plain+"process held held-reads\n from 2s\n enter 0.03\n leave 8e-2\n extra uniform 120us 300us # assumed\n")
+	if p := m.Processes[0]; p.Kind != HeldReads || p.From != 2e9 || p.Enter != 0.03 || p.Leave != 0.08 || p.Extra.String() != "uniform 120us 300us" || m.Sources["held.extra"] != "assumed" {
+		t.Errorf("%+v", p)
+	}
+}
+
 func TestTextThatIsNoMachineIsRefused(t *testing.T) {
 	cases := []struct{ name, text, want string }{
 		{"nothing", "", `no line "machine NAME"`},
@@ -72,6 +79,15 @@ func TestTextThatIsNoMachineIsRefused(t *testing.T) {
 		{"a read of years", strings.Replace(plain, "read 1us", "read 600000h", 1), "is too long"},
 		{"a TSC that takes hours to read", plain + "tsc-read 2h", "tsc-read of 2h0m0s: want a second at most"},
 		{"a billion readers", plain + "process a readers\n count 1000000000", "1000000000 readers"},
+		{"a probability above 1", plain + "process a held-reads\n enter 1.5", `a.enter: "1.5" is no probability`},
+		{"a probability that is none", plain + "process a held-reads\n leave NaN", `a.leave: "NaN" is no probability`},
+		{"two probabilities", plain + "process a held-reads\n enter 0.1 0.2", "a.enter: this is no parameter of a process"},
+		{"a beginning that is no time", plain + "process a held-reads\n from 2", `a.from: "2" is no time`},
+		{"reads that are held at a rate", plain + "process a held-reads\n rate 2/s", "want enter and leave"},
+		{"reads that are held for a length", plain + "process a held-reads\n length exp 1ms", "a length in a process of kind held-reads"},
+		{"reads that are held on a CPU", plain + "process a held-reads\n scope cpu", "scope cpu: held-reads"},
+		{"a probability of what has none", plain + "process a freeze\n enter 0.1", "they are of held-reads"},
+		{"a beginning of what has none", plain + "process a freeze\n from 2s", "they are of held-reads"},
 		{"a read that shows the future", plain + "shows 1.5", "after 1.5 of its time"},
 	}
 	for _, c := range cases {
@@ -135,6 +151,7 @@ func FuzzParse(f *testing.F) {
 		text, _ := BuiltinText(name)
 		f.Add(string(text))
 	}
+	f.Add(plain + "process a held-reads\n from 2s\n enter 0.03\n leave 0.08\n extra pareto 120us 1.5 max 3s\n")
 	f.Add(plain + "process a pause\n rate 5/s\n length 1ms\nprocess b late-timers\n rate 1/s\n length 1s\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := Parse(strings.NewReader(text))
