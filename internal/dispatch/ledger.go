@@ -1,18 +1,17 @@
 package dispatch
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"github.com/cswatch/cswatch/internal/journal"
 )
 
 // LedgerSchema is the schema of the first line of a ledger.
@@ -20,12 +19,6 @@ const LedgerSchema = "cswatch.pieces/v1"
 
 // ledgerHead is how a ledger begins, even one of which no line is whole.
 const ledgerHead = `{"schema":"` + LedgerSchema + `"`
-
-// Limits of a ledger that is read. A piece is a few kilobytes.
-const (
-	maxLedgerLine  = 1 << 20
-	maxLedgerBytes = 1 << 30
-)
 
 // syncEvery bounds how much work a power failure can take: a piece may take less
 // time than the disk needs to say that it is written.
@@ -52,7 +45,7 @@ type ledgerLine struct {
 // Ledger is a file of finished pieces in JSON Lines: first the parameters of the
 // run, then a line for each piece. Only one process has it at a time.
 type Ledger struct {
-	f      *os.File
+	lines  *journal.Writer
 	run    string
 	pieces map[string]json.RawMessage // those that the file had when it was opened
 	synced time.Time
@@ -66,51 +59,35 @@ func OpenLedger(name string, parameters []Parameter) (*Ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the state of a run: %w", err)
 	}
-	l := &Ledger{f: f, pieces: map[string]json.RawMessage{}, synced: time.Now()}
-	if err := l.open(parameters); err != nil {
+	l := &Ledger{pieces: map[string]json.RawMessage{}, synced: time.Now()}
+	if err := l.open(f, parameters); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("state of a run in %s: %w", name, err)
 	}
 	return l, nil
 }
 
-func (l *Ledger) open(parameters []Parameter) error {
-	if err := syscall.Flock(int(l.f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return errors.New("another run is using it; wait for that, or name another file")
-		}
-		return fmt.Errorf("lock it: %w", err)
+func (l *Ledger) open(f *os.File, parameters []Parameter) error {
+	err := journal.Lock(f)
+	switch {
+	case errors.Is(err, journal.ErrBusy):
+		return fmt.Errorf("%w; wait for that, or name another file", err)
+	case err != nil:
+		return err
 	}
 	mine := ledgerHeader{Schema: LedgerSchema, Parameters: parameters, SHA256: sum(parameters)}
 	l.run = mine.SHA256[:16]
-	whole, err := l.read(&mine)
+	whole, err := l.read(f, &mine)
 	if err != nil {
 		return err
 	}
-	if err := l.f.Truncate(whole); err != nil {
-		return fmt.Errorf("take away the line that is not whole: %w", err)
-	}
-	if _, err := l.f.Seek(whole, io.SeekStart); err != nil {
+	if l.lines, err = journal.Continue(f, whole); err != nil {
 		return err
 	}
-	if whole > 0 {
+	if whole.Lines > 0 {
 		return nil
 	}
-	return errors.Join(l.write(mine, true), syncFolder(l.f.Name()))
-}
-
-// syncFolder sees to it that a new file is found after a failure of the machine.
-func syncFolder(name string) error {
-	dir, err := os.Open(filepath.Dir(name))
-	if err != nil {
-		return fmt.Errorf("put a new file on the disk: %w", err)
-	}
-	defer dir.Close()
-	// Some file systems cannot do that for a folder, and then need not.
-	if err := dir.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) {
-		return fmt.Errorf("put a new file on the disk: %w", err)
-	}
-	return nil
+	return errors.Join(l.write(mine, true), journal.SyncFolder(filepath.Dir(f.Name())))
 }
 
 func sum(parameters []Parameter) string {
@@ -119,30 +96,18 @@ func sum(parameters []Parameter) string {
 	return hex.EncodeToString(h[:])
 }
 
-// read takes in the lines that are whole, and returns where they end.
-func (l *Ledger) read(mine *ledgerHeader) (whole int64, err error) {
-	in := bufio.NewReaderSize(io.LimitReader(l.f, maxLedgerBytes), maxLedgerLine)
-	for n := 1; ; n++ {
-		line, err := in.ReadSlice('\n')
-		switch {
-		case err == io.EOF:
-			if own := min(len(line), len(ledgerHead)); n == 1 && string(line[:own]) != ledgerHead[:own] {
-				return 0, fmt.Errorf("this is no state of a run (%s); name another file", LedgerSchema)
-			}
-			return whole, nil
-		case err != nil:
-			return 0, fmt.Errorf("line %d: %w", n, err)
-		}
+// read takes in the lines that are whole, and returns how far they go.
+func (l *Ledger) read(f *os.File, mine *ledgerHeader) (journal.Extent, error) {
+	whole, err := journal.Read(f, func(n int, line []byte) error {
 		if n == 1 {
-			err = mine.agree(line)
-		} else {
-			err = l.take(line)
+			return mine.agree(line)
 		}
-		if err != nil {
-			return 0, fmt.Errorf("line %d: %w", n, err)
-		}
-		whole += int64(len(line))
+		return l.take(line)
+	})
+	if own := min(len(whole.Rest), len(ledgerHead)); err == nil && whole.Lines == 0 && string(whole.Rest[:own]) != ledgerHead[:own] {
+		err = fmt.Errorf("this is no state of a run (%s); name another file", LedgerSchema)
 	}
+	return whole, err
 }
 
 // agree compares the parameters of the file with those of this run.
@@ -212,23 +177,18 @@ func (l *Ledger) Append(piece string, result any) error {
 }
 
 func (l *Ledger) write(line any, sync bool) error {
-	b, err := json.Marshal(line)
-	if err == nil {
-		_, err = l.f.Write(append(b, '\n'))
-	}
-	if err == nil && sync {
-		err = l.f.Sync()
-		l.synced = time.Now()
-	}
-	if err != nil {
+	if err := l.lines.Append(line, sync); err != nil {
 		return fmt.Errorf("write the state of a run: %w", err)
+	}
+	if sync {
+		l.synced = time.Now()
 	}
 	return nil
 }
 
 // Close puts everything onto the disk.
 func (l *Ledger) Close() error {
-	if err := errors.Join(l.f.Sync(), l.f.Close()); err != nil {
+	if err := l.lines.Close(); err != nil {
 		return fmt.Errorf("write the state of a run: %w", err)
 	}
 	return nil

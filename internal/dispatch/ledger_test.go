@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cswatch/cswatch/internal/journal"
 )
 
 var some = []Parameter{{"seed", "1"}, {"boots", "400"}}
@@ -16,7 +18,7 @@ func open(t *testing.T, name string, p []Parameter) *Ledger {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.f.Close() })
+	t.Cleanup(func() { _ = l.Close() }) // some tests have closed it
 	return l
 }
 
@@ -98,7 +100,7 @@ func TestALedgerRefusesWhatIsNotItsOwn(t *testing.T) {
 		"one without lines":   {"\x7fELF", "this is no state of a run", some},
 		"damage inside":       {lines[0] + "xx" + lines[1] + lines[2], "line 2: this is no line of this run; delete the file from this line on", some},
 		"a line of elsewhere": {lines[0] + `{"run":"0123456789abcdef","piece":"a","result":{}}` + "\n", "line 2: this is no line of this run", some},
-		"a line without end":  {lines[0] + strings.Repeat("x", maxLedgerLine+1), "line 2", some},
+		"a line without end":  {lines[0] + strings.Repeat("x", journal.MaxLine+1), "line 2", some},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "state")

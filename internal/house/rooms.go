@@ -55,6 +55,7 @@ func rooms() map[string]Ring {
 		"internal/qemu":     Edge,
 		"internal/guest":    Edge,
 		"internal/store":    Edge,
+		"internal/journal":  Edge,
 		"internal/dispatch": Edge,
 		"internal/simulate": Edge,
 		"internal/bench":    Edge,
