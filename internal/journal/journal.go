@@ -44,6 +44,22 @@ func Lock(f *os.File) error {
 	return nil
 }
 
+// Locked reports whether a process has the file by Lock. It asks by a lock of its
+// own, which any number of askers may have: for that instant Lock is refused.
+func Locked(f *os.File) (bool, error) {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return true, nil
+	case err == nil:
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+	}
+	if err != nil {
+		return false, fmt.Errorf("ask for the lock of %s: %w", f.Name(), err)
+	}
+	return false, nil
+}
+
 // SyncFolder sees to it that what was made, renamed or removed in a folder stays
 // so after a failure of the machine.
 func SyncFolder(name string) error {
