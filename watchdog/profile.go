@@ -17,6 +17,19 @@ const (
 	ReadFour            ReadPattern = "wd,cs,wd,wd"
 )
 
+// References returns how often one attempt reads the reference: from 2 on the
+// watchdog measures how long the read-back took, from 3 on also how long the
+// reference took against itself.
+func (p ReadPattern) References() int {
+	switch p {
+	case ReadFour:
+		return 3
+	case ReadThree:
+		return 2
+	}
+	return 1
+}
+
 // Action is what a watchdog does in answer to a read-back.
 type Action string
 

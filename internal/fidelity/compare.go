@@ -35,7 +35,7 @@ type Disagreement struct {
 
 // Compare runs our era of a boot's release over what its kernel read.
 func Compare(b *Boot) (Report, error) {
-	profile, err := profileOf(b)
+	profile, err := b.Profile()
 	if err != nil {
 		return Report{}, err
 	}
@@ -57,15 +57,15 @@ func Compare(b *Boot) (Report, error) {
 	return x.report, nil
 }
 
-// profileOf finds the era of the boot's kernel, which must be certain.
-func profileOf(b *Boot) (watchdog.Profile, error) {
+// Profile finds the era of the boot's kernel, which must be certain.
+func (b *Boot) Profile() (watchdog.Profile, error) {
 	id := watchdog.Detect(watchdog.Identity{Release: b.Release, Version: b.Version, Distro: "debian"})
 	if !id.Certain() {
-		return watchdog.Profile{}, fmt.Errorf("compare with %s, %s: its era is not certain: %s", b.Release, b.Version, id.Why)
+		return watchdog.Profile{}, fmt.Errorf("the kernel %s, %s: its era is not certain: %s", b.Release, b.Version, id.Why)
 	}
 	p, ok := id.Candidates[0].Profile()
 	if !ok {
-		return watchdog.Profile{}, fmt.Errorf("compare with %s: no profile of era %s", b.Release, id.Candidates[0].Era)
+		return watchdog.Profile{}, fmt.Errorf("the kernel %s: no profile of era %s", b.Release, id.Candidates[0].Era)
 	}
 	return p, nil
 }
@@ -151,7 +151,7 @@ func (x *comparison) check(i int) {
 		}
 	}
 	x.last = now
-	m := &recorded{values: c.Reads(), per: perAttempt(x.w.Setup().Profile.Read)}
+	m := &recorded{values: c.Reads(), per: x.w.Setup().Profile.Read.References()}
 	out := x.w.Step(&x.state, watchdog.Tick{Now: now, CPU: c.CPU, Online: x.online}, m, nil)
 	v := &out[0]
 	x.report.Outcomes[v.Kind]++
@@ -205,17 +205,6 @@ func (x *comparison) lines() {
 			x.disagree(-1, "the kernel printed %q, we print %q", x.said[i].Text, x.ours[i])
 		}
 	}
-}
-
-// perAttempt is how often an attempt reads the reference.
-func perAttempt(p watchdog.ReadPattern) int {
-	switch p {
-	case watchdog.ReadFour:
-		return 3
-	case watchdog.ReadThree:
-		return 2
-	}
-	return 1
 }
 
 // recorded is the machine of a check: what the kernel read.

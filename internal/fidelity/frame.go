@@ -14,10 +14,10 @@ type Read struct {
 	Value uint32
 }
 
-// apart is what separates two checks on one CPU. Attempts of one check follow
+// Apart is what separates two checks on one CPU. Attempts of one check follow
 // each other within milliseconds even where something holds the processor,
 // checks after half a second.
-const apart = 200 * time.Millisecond
+const Apart = 200 * time.Millisecond
 
 // Frame gathers reads, in order, into checks. A check begins on another CPU, for
 // the watchdog moves on with each, or where reads are far apart.
@@ -33,7 +33,7 @@ func Frame(reads []Read, hpet clocksource.Hz) []Check {
 		last := reads[i-1]
 		gap := unwrap(r.Value-last.Value, r.At-last.At, hpet)
 		now += gap
-		if r.CPU != last.CPU || duration(gap, hpet) > apart {
+		if r.CPU != last.CPU || duration(gap, hpet) > Apart {
 			checks = append(checks, Check{At: r.At, Begin: now, CPU: r.CPU})
 			continue
 		}
@@ -47,7 +47,7 @@ func Frame(reads []Read, hpet clocksource.Hz) []Check {
 // had begun at the given time outside, after so many attempts. What the kernel
 // reads from the HPET afterwards is for keeping time.
 func (b *Boot) EndAt(at time.Duration, attempts int) error {
-	p, err := profileOf(b)
+	p, err := b.Profile()
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (b *Boot) EndAt(at time.Duration, attempts int) error {
 		return fmt.Errorf("end the boot of %s: the verdict stands before the first check", b.Release)
 	}
 	c := &b.Checks[len(b.Checks)-1]
-	if gaps := attempts*perAttempt(p.Read) - 1; gaps >= 0 && gaps < len(c.Gaps) {
+	if gaps := attempts*p.Read.References() - 1; gaps >= 0 && gaps < len(c.Gaps) {
 		c.Gaps = c.Gaps[:gaps]
 	}
 	return nil
@@ -75,6 +75,9 @@ func unwrap(difference uint32, took time.Duration, hpet clocksource.Hz) uint64 {
 	}
 	return ticks
 }
+
+// NS returns how long ticks of the boot's HPET take, in nanoseconds.
+func (b *Boot) NS(ticks uint64) int64 { return int64(duration(ticks, b.HPET)) }
 
 // duration is how long ticks of the HPET take, good for hours.
 func duration(ticks uint64, hpet clocksource.Hz) time.Duration {

@@ -70,6 +70,7 @@ func (b ban) forbids(name string) bool {
 // allowedModules lists the modules of others that the core may import, with the reason.
 func allowedModules() map[string]string {
 	return map[string]string{
+		"github.com/pelletier/go-toml/v2":    "reads and writes a text as values; opens no files and no sockets",
 		"github.com/klauspost/compress/zstd": "decodes Zstandard from an io.Reader; opens no files and no sockets",
 		"gonum.org/v1/gonum/mathext":         "special functions: numbers in, numbers out",
 		"github.com/ulikunitz/xz":            "decodes xz from an io.Reader; opens no files and no sockets",

@@ -58,6 +58,7 @@ func rooms() map[string]Ring {
 		"internal/journal":  Edge,
 		"internal/dispatch": Edge,
 		"internal/simulate": Edge,
+		"internal/trial":    Edge,
 		"internal/bench":    Edge,
 		"internal/load":     Edge,
 		"internal/perf":     Edge,

@@ -77,6 +77,15 @@ func (c Config) cache(elements ...string) (string, error) {
 	return filepath.Join(append([]string{dir}, elements...)...), nil
 }
 
+// CacheFolder returns a folder of that name in the cache, after making it if it is not there.
+func (c Config) CacheFolder(name string) (string, error) {
+	dir, err := c.cache(name)
+	if err != nil {
+		return "", err
+	}
+	return dir, os.MkdirAll(dir, 0o755)
+}
+
 // CachedKernel returns the path of the kernel of a series, such as "5.10", or
 // "7" for the newest 7.x, that scripts/fetch-kernels has put into the cache, or
 // an [*UnavailableError].
@@ -123,11 +132,8 @@ func (c Config) FindGuest(ctx context.Context) (string, error) {
 // buildGuest builds the guest program into the cache. The go command does
 // nothing if it is up to date.
 func (c Config) buildGuest(ctx context.Context) (string, error) {
-	dir, err := c.cache("guest")
+	dir, err := c.CacheFolder("guest")
 	if err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
 	// Built beside and renamed, so that two boots at once never see half a program.

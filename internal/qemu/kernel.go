@@ -135,16 +135,13 @@ func (c Config) unpacked(k *Kernel, r io.ReaderAt, size int64) (bool, error) {
 // keep returns the path of a file in the cache, after writing it if it is not
 // there. A file in the cache is always whole.
 func (c Config) keep(name string, write func(io.Writer) error) (string, error) {
-	dir, err := c.cache("unpacked")
+	dir, err := c.CacheFolder("unpacked")
 	if err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, name)
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
 	}
 	f, err := os.CreateTemp(dir, ".new")
 	if err != nil {
