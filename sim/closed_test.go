@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/cswatch/cswatch/stats"
@@ -47,6 +48,26 @@ func TestIndependentDelaysCondemnWithTheirPower(t *testing.T) {
 		expectRate(t, "unstable", tally.Unstable, boots, 1-math.Pow(1-check, checks))
 		if tally.Unstable != tally.Delay || tally.Unstable == 0 {
 			t.Errorf("%d retries: %d unstable, %d for delays", retries, tally.Unstable, tally.Delay)
+		}
+	}
+}
+
+// Where the first attempt finds caches cold it is slow alone: the others are not, and
+// a third read of the reference is not either, so that nothing is skipped.
+func TestAColdFirstAttemptIsRetriedAndNoMore(t *testing.T) {
+	const text = "machine m\ncpus 2\ntsc 2 GHz\nreference hpet 25 MHz\nread const 1us\nfirst-attempt const 600us\nshows 1\nfrom 3s\nwindow 13s\n"
+	const boots, checks = 10, 19
+	for _, era := range []watchdog.Era{watchdog.E5, watchdog.LTS510223, watchdog.E9, watchdog.E11, watchdog.E12} {
+		if _, tally := run(t, text, era, 3, boots); tally.Unstable+tally.Skipped+tally.TimedOut > 0 || tally.Retried != boots*checks {
+			t.Errorf("%s: %+v", era, tally)
+		}
+	}
+	if _, tally := run(t, text, watchdog.E5, 0, boots); tally.Delay != boots {
+		t.Errorf("without a retry: %+v", tally)
+	}
+	for _, era := range []watchdog.Era{watchdog.E0, watchdog.E1, watchdog.E4} { // they have no such read
+		if _, tally := run(t, strings.Replace(text, "600us", "600ms", 1), era, -1, boots); tally.Unstable > 0 || tally.Checks != boots*checks {
+			t.Errorf("%s: %+v", era, tally)
 		}
 	}
 }

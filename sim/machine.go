@@ -186,7 +186,11 @@ func (m *machine) referenceAt(t clocksource.Nanos) clocksource.Cycles {
 func (m *machine) readReference() clocksource.Cycles {
 	model := &m.cell.model
 	at := m.draw()
-	cost := model.Read.Draw(m.draws.unit(at))
+	price := &model.Read
+	if m.read == 1 && model.First != nil {
+		price = model.First
+	}
+	cost := price.Draw(m.draws.unit(at))
 	for _, e := range m.slow {
 		if e.active(m.now, m.cpu) {
 			cost += e.process.Extra.Draw(e.draws.unit(drawExtra + at))

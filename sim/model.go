@@ -27,6 +27,7 @@ type Model struct {
 	Reference string // hpet, acpi_pm, jiffies or kvm-clock
 	Rate      clocksource.Hz
 	Read      Dist              // one read of the reference, from when it is asked for until it is there
+	First     *Dist             // the read that ends the first attempt of a check, nil for one like the others: caches are cold
 	Shows     float64           // which part of that is over when the counter is looked at, 0 to 1
 	TSCRead   clocksource.Nanos // one read of the TSC
 	Hop       clocksource.Nanos // a cache line from one CPU to another of the same node

@@ -17,6 +17,10 @@ type quietness struct {
 // of a bounded cost below the era's limits, a reference that is always there, and no fault.
 func (c *Cell) quietness() quietness {
 	most, bounded := c.model.Read.Max()
+	if first := c.model.First; first != nil {
+		longer, ok := first.Max()
+		most, bounded = max(most, longer), bounded && ok
+	}
 	if !bounded || !c.setup.Reference.Continuous {
 		return quietness{}
 	}

@@ -75,6 +75,7 @@ func TestPassingChecksOverChangesNothing(t *testing.T) {
 		parse(t, strings.Replace(troubled, "machine troubled", "machine held", 1)+"process held held-reads\n from 2.3s\n enter 0.05\n leave 0.2\n extra uniform 20us 900us\n"),
 		parse(t, heldMachine(0.02, 0.3, " from 4.1s\n extra uniform 20us 300us\nprocess second held-reads\n from 9s\n enter 0.01\n leave 0.5\n extra 5ms\n")+
 			"process pause pause\n rate 0.1/s\n length exp 2s\nprocess late late-timers\n rate 0.2/s\n length exp 400ms\n"),
+		parse(t, strings.NewReplacer("machine troubled", "machine cold", "from 1s", "from 1s\nfirst-attempt uniform 10us 20us").Replace(troubled)),
 		parse(t, heldMachine(1, 0, " from 8s\n extra 5us\n")))
 	passedOver := 0
 	for i := range models {
@@ -120,6 +121,8 @@ func TestPassingChecksOverChangesNothing(t *testing.T) {
 func TestChecksAreMadeWhereTheyMayMatter(t *testing.T) {
 	cases := []struct{ name, from, to string }{
 		{"reads without a bound", "read uniform 1us 1.4us", "read exp 1us"},
+		{"first attempts without a bound", "from 1s", "from 1s\nfirst-attempt exp 1us"},
+		{"first attempts around the limit", "from 1s", "from 1s\nfirst-attempt uniform 1us 60us"},
 		{"reads around the limit", "read uniform 1us 1.4us", "read uniform 1us 60us"},
 		{"a reference of ticks", "reference hpet 24 MHz", "reference jiffies 250 Hz"},
 	}

@@ -171,6 +171,10 @@ func (p *parser) parameter(key string, args []string) error {
 		m.Shows, err = strconv.ParseFloat(args[0], 64)
 	case key == "read":
 		m.Read, err = ParseDist(strings.Join(args, " "))
+	case key == "first-attempt":
+		var first Dist
+		first, err = ParseDist(strings.Join(args, " "))
+		m.First = &first
 	case key == "phase" && len(args) == 1:
 		m.Phases = append(m.Phases, Phase{Name: args[0]})
 	case key == "phase" && len(args) == 3 && args[1] == "until":

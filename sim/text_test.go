@@ -45,6 +45,16 @@ process net slow-reads
 	}
 }
 
+func TestTheFirstAttemptMayReadSlower(t *testing.T) {
+	m := parse(t, plain+"first-attempt exp 20us max 1ms # measured\n")
+	if m.First == nil || m.First.String() != "exp 20us max 1ms" || m.Sources["first-attempt"] != "measured" {
+		t.Errorf("%+v", m)
+	}
+	if m = parse(t, plain); m.First != nil {
+		t.Errorf("%+v", m)
+	}
+}
+
 func TestProgrammedDelaysAreRead(t *testing.T) {
 	m := parse(t, plain+"process held held-reads\n from 2s\n enter 0.03\n leave 8e-2\n extra uniform 120us 300us # assumed\n")
 	if p := m.Processes[0]; p.Kind != HeldReads || p.From != 2e9 || p.Enter != 0.03 || p.Leave != 0.08 || p.Extra.String() != "uniform 120us 300us" || m.Sources["held.extra"] != "assumed" {
@@ -79,6 +89,7 @@ func TestTextThatIsNoMachineIsRefused(t *testing.T) {
 		{"a read of years", strings.Replace(plain, "read 1us", "read 600000h", 1), "is too long"},
 		{"a TSC that takes hours to read", plain + "tsc-read 2h", "tsc-read of 2h0m0s: want a second at most"},
 		{"a billion readers", plain + "process a readers\n count 1000000000", "1000000000 readers"},
+		{"a first attempt without a distribution", plain + "first-attempt", "first-attempt: distribution"},
 		{"a probability above 1", plain + "process a held-reads\n enter 1.5", `a.enter: "1.5" is no probability`},
 		{"a probability that is none", plain + "process a held-reads\n leave NaN", `a.leave: "NaN" is no probability`},
 		{"two probabilities", plain + "process a held-reads\n enter 0.1 0.2", "a.enter: this is no parameter of a process"},
@@ -103,7 +114,7 @@ func TestTextThatIsNoMachineIsRefused(t *testing.T) {
 // Each number of a machine that comes with cswatch says where it comes from.
 func TestBuiltInMachinesNameTheirSources(t *testing.T) {
 	names := BuiltinNames()
-	for _, want := range []string{"e3-1240v5", "healthy-laptop", "milan-x", "qemu-tcg-8on2", "xeon-8490h-8s"} {
+	for _, want := range []string{"e3-1240v5", "healthy-laptop", "milan-x", "qemu-skylake", "qemu-tcg-8on2", "xeon-8490h-8s"} {
 		if !strings.Contains(strings.Join(names, " "), want) {
 			t.Errorf("no machine %s", want)
 		}
