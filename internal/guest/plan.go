@@ -34,7 +34,7 @@ type Plan struct {
 	Load load.Kind `json:"load,omitempty"`
 	// Fetch are files of the guest that are handed over at the end, when program and
 	// load have ended: absolute paths, each at most [MaxFile] bytes. One that is not
-	// there is a trouble. The serial port takes about a second for a MiB.
+	// there is a trouble. An emulated serial port takes about two seconds for a MiB.
 	Fetch []string `json:"fetch,omitempty"`
 }
 
@@ -105,7 +105,8 @@ func (p Plan) Validate() error {
 
 // checkPath reports a path that does not name one file of the guest in one way.
 func checkPath(name string) error {
-	if !path.IsAbs(name) || path.Clean(name) != name || name == "/" || strings.Contains(name, "\x00") {
+	const longest = 4095 // PATH_MAX without its zero
+	if len(name) > longest || !path.IsAbs(name) || path.Clean(name) != name || name == "/" || strings.Contains(name, "\x00") {
 		return fmt.Errorf("%q is no absolute path without detours", name)
 	}
 	return nil

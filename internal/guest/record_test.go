@@ -157,6 +157,7 @@ func TestPartsOfFilesAndLoadsThatCannotBeAreNoRecords(t *testing.T) {
 	}{
 		{"a path that is not absolute", Record{Type: TypeFile, File: &FilePart{Path: "a", Last: true}}, "no absolute path"},
 		{"a path with a detour", Record{Type: TypeFile, File: &FilePart{Path: "/a/../b", Last: true}}, "without detours"},
+		{"a path that is too long", Record{Type: TypeFile, File: &FilePart{Path: "/" + strings.Repeat("x", 4095)}}, "no absolute path"},
 		{"a part of too many bytes", Record{Type: TypeFile, File: &FilePart{Path: "/a", Data: make([]byte, FileChunk+1)}}, "want 65536 at most"},
 		{"a part before the file", Record{Type: TypeFile, File: &FilePart{Path: "/a", Offset: -1}}, "begins at byte -1"},
 		{"a part that begins beyond the bound", Record{Type: TypeFile, File: &FilePart{Path: "/a", Offset: math.MaxInt64, Data: []byte{1}}}, "want the first 16777216"},
@@ -183,8 +184,8 @@ func TestPartsOfFilesAndLoadsThatCannotBeAreNoRecords(t *testing.T) {
 // The longest parts and the longest lines of output are still lines of the stream.
 func TestTheLongestRecordsAreBelowTheLimitOfALine(t *testing.T) {
 	for _, r := range []Record{
-		{Type: TypeFile, UptimeNS: math.MaxInt64, File: &FilePart{Path: "/" + strings.Repeat("\x01", 4095), Offset: MaxFile - FileChunk, Data: bytes.Repeat([]byte{0xff}, FileChunk), Last: true, Cut: true}},
-		{Type: TypeOutput, UptimeNS: math.MaxInt64, Output: &Output{Stream: "stdout", Text: strings.Repeat("\x01", outputLimit)}},
+		{Type: TypeFile, UptimeNS: math.MaxInt64, File: &FilePart{Path: "/" + strings.Repeat("\x01", 4094), Offset: MaxFile - FileChunk, Data: bytes.Repeat([]byte{0xff}, FileChunk), Last: true, Cut: true}},
+		{Type: TypeOutput, UptimeNS: math.MaxInt64, Output: &Output{Stream: "stdout", Text: strings.Repeat("\x01", 64<<10)}},
 	} {
 		b := stream(t, []Record{r})
 		got, d := decode(bytes.NewReader(b))

@@ -22,7 +22,7 @@ func mapCounter(path string) (counter *uint32, unmap func(), err error) {
 	case errors.Is(err, os.ErrPermission):
 		return nil, nil, fmt.Errorf("%w: run as root, or give the container the device", err)
 	case errors.Is(err, unix.EBUSY):
-		return nil, nil, fmt.Errorf("%w: every comparator of the HPET is in use, and the device opens only with a free one", err)
+		return nil, nil, fmt.Errorf("%w: the device opens only with a free comparator of the HPET, and all are in use, or there are none with hpet=disable", err)
 	case err != nil:
 		return nil, nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cswatch/cswatch/event"
 	"github.com/cswatch/cswatch/internal/guest"
+	"github.com/cswatch/cswatch/internal/load"
 	"github.com/cswatch/cswatch/internal/qemu/qmp"
 	"github.com/cswatch/cswatch/internal/reenact"
 )
@@ -292,6 +293,35 @@ func bootWithQMP(t *testing.T, c Config, kernel string) Result {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// A load of both kinds runs while the kernel is watched, and a file is handed over
+// when it has ended. What the watchdog says of a TSC under load is not asked here.
+func TestBootsALoadAndHandsOverAFile(t *testing.T) {
+	c := realConfig(t)
+	kernel := realKernel(t, c, "5.10")
+	plan := guest.Plan{Window: 3 * time.Second, Load: load.Both, Fetch: []string{"/proc/version"}}
+	for try := 1; ; try++ {
+		r, _ := boot(t, c, Spec{Kernel: kernel, Plan: plan})
+		if lost(t, &r, try) {
+			continue
+		}
+		if r.End.Reason != guest.EndWindow || r.End.DweltNS < int64(plan.Window) {
+			t.Errorf("it ended with %+v", r.End)
+		}
+		if r.Load == nil || r.Load.Kind != load.Both || r.Load.Idle() != nil || r.Load.LoopingCPUs != 1 || r.Load.ReadingCPUs != 1 {
+			t.Fatalf("the load did %+v", r.Load)
+		}
+		if r.Load.DrivenNS < r.End.DweltNS {
+			t.Errorf("it was driven for %v of %v", time.Duration(r.Load.DrivenNS), time.Duration(r.End.DweltNS))
+		}
+		t.Logf("the load did %+v", *r.Load)
+		version := string(r.Files["/proc/version"])
+		if len(r.Files) != 1 || !strings.HasPrefix(version, "Linux version "+r.Hello.Release+" ") || !strings.HasSuffix(version, "\n") || r.CutFiles != nil {
+			t.Errorf("files %q, cut %q", r.Files, r.CutFiles)
+		}
+		return
+	}
 }
 
 func TestBootsAKernelThatPanics(t *testing.T) {

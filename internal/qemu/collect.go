@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cswatch/cswatch/internal/guest"
+	"github.com/cswatch/cswatch/internal/load"
 )
 
 // What is kept of one boot.
@@ -14,6 +15,7 @@ const (
 	consoleKept = 1 << 20
 	stderrKept  = 64 << 10
 	recordsKept = 16 << 20 // bytes of their texts
+	filesKept   = 64 << 20 // bytes of the files that the plan fetches
 )
 
 // text keeps the first bytes written to it and looks for a panic in all of them.
@@ -67,6 +69,8 @@ type collector struct {
 	hello   *guest.Hello
 	booted  time.Duration
 	end     *guest.End
+	load    *load.Work
+	files   files
 	records []Stamped
 	size    int
 	dropped int64
@@ -90,16 +94,13 @@ func (c *collector) read(r io.Reader) {
 			c.hello, c.booted = rec.Hello, s.At
 		case rec.End != nil:
 			c.end = rec.End
+		case rec.Type == guest.TypeLoad:
+			c.load = rec.Load
 		}
-		size := len(rec.Kmsg) + len(rec.Trouble) + 64
-		if rec.Output != nil {
-			size += len(rec.Output.Text)
-		}
-		if c.size+size <= recordsKept {
-			c.size += size
-			c.records = append(c.records, s)
+		if rec.Type == guest.TypeFile {
+			c.files.add(rec.File)
 		} else {
-			c.dropped++
+			c.keep(s)
 		}
 		if c.observe != nil {
 			c.observe(s)
@@ -108,8 +109,23 @@ func (c *collector) read(r io.Reader) {
 			c.once.Do(func() { close(c.ended) })
 		}
 	}
+	c.files.end()
 	c.damaged = d.Damaged()
 	// A pipe ends in no other way that matters; but QEMU must not be left
 	// writing to a full one.
 	_, _ = io.Copy(io.Discard, r)
+}
+
+// keep keeps a record as long as there is room.
+func (c *collector) keep(s Stamped) {
+	size := len(s.Record.Kmsg) + len(s.Record.Trouble) + 64
+	if s.Record.Output != nil {
+		size += len(s.Record.Output.Text)
+	}
+	if c.size+size > recordsKept {
+		c.dropped++
+		return
+	}
+	c.size += size
+	c.records = append(c.records, s)
 }

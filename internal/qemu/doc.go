@@ -12,7 +12,8 @@
 // A distribution's compressed kernel is unpacked first, once, into the cache: an
 // emulated processor spends more time on that than on the rest of the boot. The
 // console comes back from the first serial port, records of internal/guest from
-// the second. Every boot has a time limit, and what QEMU started is killed with it.
+// the second, with what the plan's load did and the files that it fetches. Every
+// boot has a time limit, and what QEMU started is killed with it.
 //
 // [Machine.Save] writes the state of a machine to a file, and a Spec with that file
 // in From goes on from it as often as wanted: one boot for hundreds of trials. Steps

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/cswatch/cswatch/internal/guest"
+	"github.com/cswatch/cswatch/internal/load"
 )
 
 // fakeFlag makes this test program play QEMU. The argument after it is what to do:
@@ -79,6 +80,19 @@ func fakeQEMU(steps string) int {
 		case "flood":
 			for range 40 {
 				send(guest.Record{Type: guest.TypeOutput, Output: &guest.Output{Stream: "stdout", Text: strings.Repeat("x", 1<<20/4)}})
+			}
+		case "load":
+			send(guest.Record{Type: guest.TypeLoad, Load: &load.Work{Kind: load.Net, DrivenNS: 2e9, Bytes: 5}})
+		case "file": // PATH OFFSET TEXT [last|cut]
+			fields := append(strings.Fields(arg), "")
+			p := guest.FilePart{Path: fields[0], Data: []byte(fields[2]), Last: fields[3] != "", Cut: fields[3] == "cut"}
+			fmt.Sscan(fields[1], &p.Offset)
+			send(guest.Record{Type: guest.TypeFile, File: &p})
+		case "big": // PATH: a file of the longest
+			for at := int64(0); at < guest.MaxFile; at += guest.FileChunk {
+				send(guest.Record{Type: guest.TypeFile, File: &guest.FilePart{
+					Path: arg, Offset: at, Data: make([]byte, guest.FileChunk), Last: at == guest.MaxFile-guest.FileChunk,
+				}})
 			}
 		case "out":
 			send(guest.Record{Type: guest.TypeOutput, Output: &guest.Output{Stream: "stdout", Text: arg}})

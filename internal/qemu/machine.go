@@ -269,6 +269,7 @@ func (m *Machine) sumUp(killedBy error) Result {
 	r := Result{
 		Command: m.args, Kernel: m.kernel, Resumed: m.state != nil,
 		Hello: c.hello, End: c.end, Records: c.records, Dropped: c.dropped, Damaged: c.damaged,
+		Load: c.load, Files: c.files.whole, CutFiles: c.files.cut,
 		Console: string(m.console.kept), ConsoleCut: m.console.cut, Stderr: withoutWarnings(string(m.stderr.kept)),
 		Booted: c.booted, Wall: m.proc.ended.Sub(m.began), CPU: m.proc.cpu(), ExitCode: m.proc.exitCode(),
 	}

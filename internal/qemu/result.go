@@ -7,6 +7,7 @@ import (
 
 	"github.com/cswatch/cswatch/event"
 	"github.com/cswatch/cswatch/internal/guest"
+	"github.com/cswatch/cswatch/internal/load"
 	"github.com/cswatch/cswatch/klog"
 )
 
@@ -45,6 +46,15 @@ type Result struct {
 	Records []Stamped    `json:"records"`
 	Dropped int64        `json:"dropped,omitempty"` // records beyond what is kept
 	Damaged int          `json:"damaged,omitempty"` // lines of the record port that are no records
+
+	// Load is what the load of the plan did, nil without one, or if the guest did
+	// not come to say it.
+	Load *load.Work `json:"load,omitempty"`
+	// Files are those of the plan that the guest handed over, by their paths there;
+	// together at most 64 MiB. They are not among the Records.
+	Files map[string][]byte `json:"files,omitempty"`
+	// CutFiles says why one of the Files is not all there: it is its beginning.
+	CutFiles map[string]string `json:"cut_files,omitempty"`
 
 	Console    string `json:"console"` // the first MiB of it
 	ConsoleCut int64  `json:"console_cut,omitempty"`

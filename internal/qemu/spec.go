@@ -48,7 +48,8 @@ type Spec struct {
 	Files []File `json:"files,omitempty"`
 	// Limit is the time from start to end after which the machine is killed, in
 	// real time; 0 is one minute and three times the plan's window, for an
-	// emulated machine may run slower than real time.
+	// emulated machine may run slower than real time, and one minute for each file
+	// that the plan fetches, of which the longest takes half of that.
 	Limit time.Duration `json:"limit_ns,omitempty"`
 	// QMP opens a socket for [Machine.QMP] and [Machine.Save].
 	QMP bool `json:"qmp,omitempty"`
@@ -101,7 +102,7 @@ func (s Spec) withDefaults() Spec {
 		s.CPUModel = "Skylake-Client"
 	}
 	if s.Limit == 0 {
-		s.Limit = time.Minute + 3*s.Plan.Window
+		s.Limit = time.Minute + 3*s.Plan.Window + time.Duration(len(s.Plan.Fetch))*time.Minute
 	}
 	return s
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cswatch/cswatch/event"
 	"github.com/cswatch/cswatch/internal/guest"
+	"github.com/cswatch/cswatch/internal/load"
 	"github.com/cswatch/cswatch/internal/qemu/snapshot"
 )
 
@@ -22,7 +23,7 @@ func fullSpec() Spec {
 	return Spec{
 		Kernel: "/boot/vmlinuz", Append: []string{"tsc_early_khz=2415000", `dyndbg="file x +p"`}, OnlyAppend: true,
 		CPUs: 8, MemoryMB: 512, Accelerator: KVM, CPUModel: "Skylake-Server",
-		Plan:  guest.Plan{Window: 10 * time.Second, EndOn: []event.Kind{event.TSCUnstable}, Linger: time.Second},
+		Plan:  guest.Plan{Window: 10 * time.Second, EndOn: []event.Kind{event.TSCUnstable}, Linger: time.Second, Load: load.Both, Fetch: []string{"/proc/version"}},
 		Files: []File{{Guest: "/cswatch", Host: "bin/cswatch", Perm: 0o755}},
 		Limit: time.Minute, QMP: true, Extra: []string{"-msg", "timestamp=on"},
 	}
@@ -55,6 +56,23 @@ func TestASpecificationBecomesQEMUsCommandLine(t *testing.T) {
 				t.Errorf("arguments (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestTheLimitLeavesRoomForWhatThePlanWants(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		spec Spec
+		want time.Duration
+	}{
+		{"a boot alone", Spec{}, time.Minute},
+		{"a window", Spec{Plan: guest.Plan{Window: 10 * time.Second}}, 90 * time.Second},
+		{"files that are fetched", Spec{Plan: guest.Plan{Fetch: []string{"/a", "/b"}}}, 3 * time.Minute},
+		{"one that is given", Spec{Limit: time.Second, Plan: guest.Plan{Window: time.Hour, Fetch: []string{"/a"}}}, time.Second},
+	} {
+		if got := c.spec.withDefaults().Limit; got != c.want {
+			t.Errorf("%s: limit %v, want %v", c.name, got, c.want)
+		}
 	}
 }
 
