@@ -72,6 +72,7 @@ func child(dir string) error {
 }
 
 func TestAProcessThatIsKilledLosesNothing(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	ok(t, err)
 	s := newStore(t)
@@ -150,6 +151,7 @@ func runAndKill(t *testing.T, self, dir string, luck *rand.Rand) (ended []string
 }
 
 func TestAnIndexThatWasCutAnywhereIsMended(t *testing.T) {
+	t.Parallel()
 	dir := campaign(t)
 	name := filepath.Join(dir, indexName)
 	whole, err := os.ReadFile(name)
@@ -188,7 +190,7 @@ func TestAnIndexThatWasCutAnywhereIsMended(t *testing.T) {
 // copyTree copies a campaign, to damage the copy.
 func copyTree(t testing.TB, dir string) string {
 	t.Helper()
-	to := filepath.Join(t.TempDir(), "copy")
+	to := filepath.Join(memory(t), "copy")
 	ok(t, os.CopyFS(to, os.DirFS(dir)))
 	return to
 }

@@ -23,9 +23,21 @@ func ok(t testing.TB, err error) {
 	}
 }
 
+// memory returns a new folder, in memory where there is such a file system: some
+// tests write ten thousand files, and none makes the machine fail.
+func memory(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "cswatch-store")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { ok(t, os.RemoveAll(dir)) })
+	return dir
+}
+
 func newStore(t testing.TB) *Store {
 	t.Helper()
-	s, err := Create(filepath.Join(t.TempDir(), "campaign"), "plan.toml", []byte(plan))
+	s, err := Create(filepath.Join(memory(t), "campaign"), "plan.toml", []byte(plan))
 	ok(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s

@@ -24,6 +24,7 @@ func finished(t testing.TB) (dir string) {
 }
 
 func TestEveryDamagedByteOfATrialIsFound(t *testing.T) {
+	t.Parallel()
 	dir := finished(t)
 	for _, name := range []string{"a/console.log", "a/result.json", "e/console.log", "e/result.json"} {
 		file := filepath.Join(dir, trialsName, name)
@@ -206,6 +207,7 @@ func TestAnOutcomeThatIsThereTwiceCountsOnce(t *testing.T) {
 // every outcome once, and where it is refused it opens after Rebuild. What Open
 // cannot see is found by Verify, but for the time of a start.
 func TestADamagedIndexIsRefusedAndRebuilt(t *testing.T) {
+	t.Parallel()
 	dir := finished(t)
 	name := filepath.Join(dir, indexName)
 	whole, err := os.ReadFile(name)
