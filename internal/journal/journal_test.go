@@ -134,6 +134,16 @@ func TestAJournalWithoutEndIsRefusedAndNotCut(t *testing.T) {
 	}
 }
 
+func TestAFolderThatIsNotThereCannotBePutOnTheDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := SyncFolder(dir); err != nil {
+		t.Error(err)
+	}
+	if err := SyncFolder(filepath.Join(dir, "no")); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "on the disk") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestOnlyOneHasTheLock(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lock")
 	var open [2]*os.File

@@ -161,3 +161,52 @@ func TestMendingOnAFullDiskMendsNothingWrong(t *testing.T) {
 	ok(t, s.Close())
 	sound(t, dir)
 }
+
+func TestGivingUpOnAFullDiskCanBeTriedAgain(t *testing.T) {
+	dir := campaign(t)
+	r := &room{10}
+	s, _, err := openOn(dir, r.disk)
+	ok(t, err)
+	full(t, s.Lose("f", "stopped", nil), dir)
+	if err := s.End("f", nil, 1, 1); !errors.Is(err, ErrNoRun) {
+		t.Errorf("an interrupted trial ends: %v", err)
+	}
+	if left := s.Interrupted(); !cmp.Equal(left, []string{"f"}) {
+		t.Errorf("interrupted: %v", left)
+	}
+	r.left = 1 << 20
+	ok(t, s.Lose("f", "stopped", nil))
+	ok(t, s.Close())
+	sound(t, dir)
+}
+
+func TestAnOutcomeOfWhichOnlyTheLineDoesNotFitIsKept(t *testing.T) {
+	r := &room{1 << 20}
+	s, err := create(memory(t), "plan.toml", []byte(plan), r.disk)
+	ok(t, err)
+	run(t, s, "a", 1)
+	ok(t, s.Begin("b"))
+	record := record{Schema: TrialSchema, Trial: "b", Plan: s.planSum, State: Ended}
+	text, err := record.encode(nil, answer{}, 2)
+	ok(t, err)
+	r.left = len(text) + 5
+	err = s.End("b", nil, answer{}, 2)
+	var late *NotEntered
+	if full(t, err, s.dir); !errors.As(err, &late) || late.Trial != "b" {
+		t.Errorf("error %v", err)
+	}
+	if e, _ := s.Entry("b"); e.State != Ended || s.Result("b", new(answer)) != nil {
+		t.Errorf("%+v", e)
+	}
+	for _, err := range []error{s.Begin("b"), s.End("b", nil, 1, 1), s.Lose("b", "", nil)} {
+		if !errors.Is(err, ErrTaken) && !errors.Is(err, ErrNoRun) {
+			t.Errorf("a second outcome: %v", err)
+		}
+	}
+	s, found := reopenAfter(t, s)
+	if diff := cmp.Diff(Repairs{Adopted: []string{"b"}}, found); diff != "" {
+		t.Error(diff)
+	}
+	ok(t, s.Close())
+	sound(t, s.dir)
+}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/cswatch/cswatch/internal/journal"
@@ -219,6 +218,3 @@ func read(dir string) (*Store, error) {
 	}
 	return &Store{dir: dir, plan: plan, planSum: sum(plan), disk: plainDisk, x: x}, nil
 }
-
-// isSaved reports whether a file is an index that Rebuild put aside.
-func isSaved(name string) bool { return strings.HasPrefix(name, savedName) }

@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/cswatch/cswatch/internal/journal"
 )
 
 // savedName begins the name of an index that was put aside.
 const savedName = indexName + ".damaged"
+
+func isSaved(name string) bool { return strings.HasPrefix(name, savedName) }
 
 // Repairs is what Open mended after a crash, or found that it cannot mend.
 type Repairs struct {
