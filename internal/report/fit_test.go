@@ -30,11 +30,11 @@ func fitOf(t *testing.T, file, counts string, in FitInputs) *Fit {
 	return &Fit{Inputs: in, Result: r}
 }
 
-const campaign = "3,400,42\n5,100,5\n10,100,6\n50,400,1\n"
+const campaignOf2021 = "3,400,42\n5,100,5\n10,100,6\n50,400,1\n"
 
 func TestTheFitIsShownAsItWas(t *testing.T) {
-	rfc := fitOf(t, "counts.csv", campaign, FitInputs{})
-	asked := fitOf(t, "counts.csv", campaign, FitInputs{Rate: 0.01, Width: 1000, CPUs: 8, Delay: 61_833})
+	rfc := fitOf(t, "counts.csv", campaignOf2021, FitInputs{})
+	asked := fitOf(t, "counts.csv", campaignOf2021, FitInputs{Rate: 0.01, Width: 1000, CPUs: 8, Delay: 61_833})
 	golden(t, "fit", &txtar.Archive{Files: []txtar.File{
 		section(t, "the campaign of 2021", func(w io.Writer) error { return FitText(w, rfc, TextOptions{Width: DefaultWidth}) }),
 		section(t, "with all that can be said besides, ASCII", func(w io.Writer) error {
@@ -50,7 +50,7 @@ func TestTheFitIsShownAsItWas(t *testing.T) {
 }
 
 func TestThePictureOfAFitShowsWhatTheTableSays(t *testing.T) {
-	c := FitChart(fitOf(t, "counts.csv", campaign, FitInputs{}))
+	c := FitChart(fitOf(t, "counts.csv", campaignOf2021, FitInputs{}))
 	if n := len(c.Series); n != 3 {
 		t.Fatalf("%d series, want the observed rates and two families", n)
 	}
@@ -73,7 +73,7 @@ func TestThePictureOfAFitShowsWhatTheTableSays(t *testing.T) {
 }
 
 func TestTheFitDocumentHasNoNullAndItsSchemaFirst(t *testing.T) {
-	for _, counts := range []string{campaign, "3,400,42\n", "3,400,0\n50,20,0\n", "3,100,5\n5,100,10\n10,100,20\n"} {
+	for _, counts := range []string{campaignOf2021, "3,400,42\n", "3,400,0\n50,20,0\n", "3,100,5\n5,100,10\n10,100,20\n"} {
 		var b bytes.Buffer
 		if err := FitJSON(&b, fitOf(t, "-", counts, FitInputs{})); err != nil {
 			t.Fatal(err)

@@ -123,7 +123,7 @@ func (p *page) healthyBlock(_ *Simulation, c *SimulatedCell) {
 
 // outcome writes a line of a block.
 func (p *page) outcome(label, text string) {
-	p.para(fmt.Sprintf("    %-10s  ", label), text, "", plain)
+	p.para(fmt.Sprintf("    %-10s  ", label), p.safe(text, maxText), "", plain)
 }
 
 // condemned tells of the unstable boots.
