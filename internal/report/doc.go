@@ -2,8 +2,9 @@
 // machines for them: a diagnosis as text, as JSON, as a Nagios plugin's output
 // and as a node-problem-detector plugin's output, several diagnoses as a table,
 // the events of a kernel log as a timeline, what a recording holds and what the
-// watchdogs of several eras made of it (a replay) as tables and JSON, and a watch
-// over live counters as text, as a screen that is drawn in place and as JSON Lines.
+// watchdogs of several eras made of it (a replay) as tables and JSON, a watch
+// over live counters as text, as a screen that is drawn in place and as JSON Lines,
+// and what the trials of a campaign came to as text, JSON, CSV and a chart.
 //
 // What a report shows was written by others: log lines, host names, file names.
 // It is made safe first, so that nothing in a log can move a terminal's cursor,

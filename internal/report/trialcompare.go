@@ -212,7 +212,7 @@ func (s *TrialSide) text() string {
 func (p *page) manyPairs(d *TrialComparisons) {
 	if n := len(d.Pairs); n > 1 {
 		p.line("")
-		p.say("", fmt.Sprintf("Differences are in points of per cent, the first less the second, by Newcombe; mid-p is Fisher's, two-sided. Of %d comparisons between equal rates, about %s have a p below 0.05.", n, short(0.05*float64(n))))
+		p.say("", fmt.Sprintf("Rates are those of unstable trials, whatever the cause. Differences are in points of per cent, the first less the second, by Newcombe; mid-p is Fisher's, two-sided. Of %d comparisons between equal rates, about %s have a p below 0.05.", n, short(0.05*float64(n))))
 	}
 }
 

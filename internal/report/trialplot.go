@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -85,6 +86,11 @@ func (c *Campaign) seriesChart(s *TrialSeries) *plot.Chart {
 		chart.Series = append(chart.Series, s.fitted()...)
 	}
 	if control := c.control(s); len(control.Points) > 0 {
+		if s.Values[0] >= 0 { // beside the observed point of the same value
+			both := []plot.Series{observed, control}
+			sidestep(both, 1)
+			control = both[1]
+		}
 		chart.Series = append(chart.Series, control)
 	}
 	spread(chart)
@@ -104,6 +110,9 @@ func (s *TrialSide) point(x float64) (plot.Point, bool) {
 func (s *TrialSeries) fitted() []plot.Series {
 	var rows []burst.Row
 	for i := range s.Cells {
+		if s.Values[i] != math.Trunc(s.Values[i]) {
+			return nil
+		}
 		if side := &s.Cells[i]; side.Boots > 0 {
 			rows = append(rows, burst.Row{Retries: int(s.Values[i]), Boots: side.Boots, Unstable: side.Unstable, CPUs: side.CPUs})
 		}
@@ -231,9 +240,44 @@ func (c *Campaign) searchChart() *plot.Chart {
 		}
 	}
 	chart.Subtitle = fmt.Sprintf("%s%s, seed %d. Whiskers are Wilson's intervals of 95 %%.", c.plotName(), c.plotSource(), c.Inputs.Seed)
+	if sidestep(chart.Series, 0) {
+		chart.Subtitle += " Points of the same step stand side by side."
+	}
 	if left > 0 {
 		chart.Subtitle += " " + plural(left, "more search is", "more searches are") + " not shown."
 	}
 	chart.Description = "The share of trials that noticed a step of the TSC, against its size."
 	return chart
+}
+
+// sidestep moves points aside where an earlier series has one at the same value, by
+// some pixels on a logarithmic axis of value + plus, so that whiskers do not hide each
+// other. It reports whether there were any.
+func sidestep(series []plot.Series, plus float64) bool {
+	low, high := math.Inf(1), math.Inf(-1)
+	for i := range series {
+		for _, p := range series[i].Points {
+			low, high = min(low, p.X+plus), max(high, p.X+plus)
+		}
+	}
+	step := math.Pow(high/low, 0.013) // of an axis of about 650 pixels
+	before := map[float64]int{}       // how many series had the value
+	moved := false
+	for i := range series {
+		points := slices.Clone(series[i].Points)
+		own := map[float64]bool{}
+		for k := range points {
+			x := points[k].X
+			own[x] = true
+			if n := before[x]; n > 0 {
+				points[k].X = (x+plus)*math.Pow(step, float64(n)) - plus
+				moved = true
+			}
+		}
+		for x := range own {
+			before[x]++
+		}
+		series[i].Points = points
+	}
+	return moved
 }
