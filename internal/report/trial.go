@@ -33,6 +33,9 @@ type Campaign struct {
 
 	grid    []campaign.Tally // the cells that are not points of searches, in order
 	results []*campaign.Result
+	// Surroundings, by the key of their cell without delay, in which reads are
+	// delayed, and in which they are not.
+	delays, controls map[string]bool
 }
 
 // TrialCell is a combination and what its trials came to. What there is no value
@@ -120,7 +123,7 @@ func CampaignOf(plan *campaign.Plan, results []*campaign.Result, edges []campaig
 	if err != nil {
 		return nil, fmt.Errorf("report on a campaign: %w", err)
 	}
-	c := &Campaign{Schema: TrialSchema, Inputs: plan, Over: len(results), Pending: pending, Running: running, results: results}
+	c := &Campaign{Schema: TrialSchema, Inputs: plan, Over: len(results), Pending: pending, Running: running, results: results, delays: map[string]bool{}, controls: map[string]bool{}}
 	var cells []campaign.Cell
 	searched := map[string]bool{}
 	for i := range planned {
@@ -143,6 +146,12 @@ func CampaignOf(plan *campaign.Plan, results []*campaign.Result, edges []campaig
 		c.Cells = append(c.Cells, cell)
 		if !cell.Search {
 			c.grid = append(c.grid, all[i])
+			around := withoutDelay(cell.Cell)
+			if cell.Delay.None() {
+				c.controls[around.Key()] = true
+			} else {
+				c.delays[around.Key()] = true
+			}
 		}
 		c.Condemnations = append(c.Condemnations, condemnations(&all[i])...)
 	}

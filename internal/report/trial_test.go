@@ -182,7 +182,7 @@ func TestOnlyCellsThatDifferInOneThingAreCompared(t *testing.T) {
 		}
 		got = append(got, strings.Join(p.Differs, "; "))
 	}
-	const want = "clocksource.max_cswd_read_retries: 1, 3|clocksource.max_cswd_read_retries: 1, 10|clocksource.max_cswd_read_retries: 3, 10|fault: restore, step +1ms"
+	const want = "clocksource.max_cswd_read_retries: 1, 3|clocksource.max_cswd_read_retries: 1, 10|clocksource.max_cswd_read_retries: 3, 10|fault: restore, step +1ms|fault: restore, rate +50000ppm|fault: step +1ms, rate +50000ppm"
 	if strings.Join(got, "|") != want {
 		t.Errorf("pairs differ in %q", got)
 	}

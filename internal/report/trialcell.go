@@ -117,11 +117,8 @@ func withoutDelay(c campaign.Cell) campaign.Cell {
 
 // delayed reports whether the campaign delays reads in the surroundings of a cell.
 func (c *Campaign) delayed(cell campaign.Cell) bool {
-	key := withoutDelay(cell)
-	return slices.ContainsFunc(c.grid, func(t campaign.Tally) bool {
-		other := withoutDelay(t.Cell)
-		return !t.Cell.Delay.None() && other.Key() == key.Key()
-	})
+	around := withoutDelay(cell)
+	return c.delays[around.Key()]
 }
 
 // cellName names a cell in a sentence, without what is not there.

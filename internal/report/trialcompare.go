@@ -61,12 +61,23 @@ func CompareCells(c *Campaign, label string, named ...[2]string) (*TrialComparis
 	for i := range c.grid {
 		for j := i + 1; j < len(c.grid); j++ {
 			a, b := &c.grid[i], &c.grid[j]
-			if a.Boots > 0 && b.Boots > 0 && len(differences(&a.Cell, &b.Cell)) == 1 {
+			if a.Boots > 0 && b.Boots > 0 && near(&a.Cell, &b.Cell) && len(differences(&a.Cell, &b.Cell)) == 1 {
 				d.Pairs = append(d.Pairs, trialComparison(a, b))
 			}
 		}
 	}
 	return d, nil
+}
+
+// near reports whether two cells differ in one thing at most, but for parameters.
+func near(a, b *campaign.Cell) bool {
+	n := 0
+	for _, differ := range [...]bool{a.Kernel != b.Kernel, a.CPUs != b.CPUs, a.Load != b.Load, a.Delay != b.Delay, a.Fault != b.Fault} {
+		if differ {
+			n++
+		}
+	}
+	return n <= 1
 }
 
 // CompareCampaigns puts the same cells of two campaigns side by side, such as a

@@ -27,8 +27,6 @@ func trialSide(t *campaign.Tally) TrialSide {
 	return s
 }
 
-func (s *TrialSide) count() stats.Count { return stats.Count{Events: s.Unstable, Trials: s.Boots} }
-
 // TrialComparison is how two cells differ. Without a decided trial on either side
 // there is no difference.
 type TrialComparison struct {

@@ -25,6 +25,7 @@ func madePlan() *campaign.Plan {
 			{Kernels: []string{"5.10"}, CPUs: []int{2}, Loads: idle, Delays: still, Faults: none, Boots: 20},
 			{Kernels: []string{"7.3"}, CPUs: []int{4}, Loads: []string{"cpu"}, Delays: still, Faults: none, Boots: 6},
 			{Kernels: []string{"6.12"}, CPUs: []int{2}, Loads: idle, Delays: still, Faults: []campaign.Fault{restore, step}, Boots: 10},
+			{Kernels: []string{"6.12"}, CPUs: []int{2}, Loads: idle, Delays: still, Faults: []campaign.Fault{{Kind: campaign.Rate, CPU: campaign.AllCPUs, PPM: 50_000}}, Boots: 12},
 		},
 		Searches: []campaign.Search{{Kernels: []string{"5.10", "6.12"}, CPUs: []int{2}, Loads: idle, Fault: "step",
 			Low: campaign.Duration(10 * time.Microsecond), High: campaign.Duration(10 * time.Millisecond), Ratio: 1.5, Boots: 4}},
@@ -83,6 +84,10 @@ func madeRule(r *campaign.Result) {
 	r.Checks = madeChecks(r.Trial)
 	retries, _ := cell.Retries()
 	switch {
+	case cell.Fault.Kind == campaign.Rate && n == 4:
+		r.Outcome, r.Why, r.End = campaign.Panicked, "the kernel panicked: not syncing: softlockup", campaign.EndPanicked
+	case cell.Fault.Kind == campaign.Rate && n < 9:
+		r.Outcome, r.Cause, r.Why, r.Clock, r.SkewNS = campaign.Unstable, campaign.Skew, "the TSC ran off against its reference", "tsc-early", event.Some[int64](25_000_000)
 	case cell.Kernel == "7.3":
 		if n == 2 {
 			r.TimedOut = 1

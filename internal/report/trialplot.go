@@ -130,8 +130,11 @@ func (s *TrialSeries) fitted() []plot.Series {
 		return nil
 	}
 	curve := plot.Series{Name: string(m.Family) + " lengths of episodes", Style: plot.Dashed}
-	if m.Best {
+	switch {
+	case m.Best:
 		curve.Name, curve.Style = curve.Name+", 95 % band", plot.Line
+	case !m.Fits:
+		curve.Name += ", which do not fit"
 	}
 	last := s.Values[len(s.Values)-1]
 	for _, v := range m.Curve {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cswatch/cswatch/internal/campaign"
+	"github.com/cswatch/cswatch/stats"
 )
 
 // TrialOptions says how the report on a campaign is to be shown.
@@ -35,7 +36,7 @@ func TrialText(w io.Writer, c *Campaign, opt TrialOptions) error {
 func (p *page) trialHead(c *Campaign, opt TrialOptions) {
 	by := "Wilson"
 	if opt.Exact {
-		by = "Clopper and Pearson"
+		by = "Clopper and Pearson for cells, by Wilson below"
 	}
 	name := p.campaignName(c)
 	p.para("", fmt.Sprintf("%s: %s, each followed for %s, seed %d; intervals of 95 %% by %s", name, p.executor(c),
@@ -84,22 +85,24 @@ func progress(c *Campaign) string {
 
 // trialGroups writes the cells of the grids.
 func (p *page) trialGroups(c *Campaign, opt TrialOptions) {
-	var done []string
+	var order []string
+	groups := map[string][]*TrialCell{}
 	for i := range c.Cells {
 		cell := &c.Cells[i]
-		around := surroundings(cell.Cell)
-		if cell.Search || slices.Contains(done, around.Key()) {
+		if cell.Search {
 			continue
 		}
-		done = append(done, around.Key())
-		var group []*TrialCell
-		for j := i; j < len(c.Cells); j++ {
-			if other := surroundings(c.Cells[j].Cell); !c.Cells[j].Search && other.Key() == around.Key() {
-				group = append(group, &c.Cells[j])
-			}
+		around := surroundings(cell.Cell)
+		key := around.Key()
+		if groups[key] == nil {
+			order = append(order, key)
 		}
+		groups[key] = append(groups[key], cell)
+	}
+	for _, key := range order {
+		group := groups[key]
 		p.line("")
-		p.para("", p.groupName(c, group), p.safe(cell.Kernel, maxName), bold)
+		p.para("", p.groupName(c, group), p.safe(group[0].Kernel, maxName), bold)
 		for _, cell := range group {
 			p.trialCell(cell, opt)
 		}
@@ -153,7 +156,7 @@ func (p *page) trialCell(c *TrialCell, opt TrialOptions) {
 		return
 	case c.Fault.Restored():
 		p.line(fmt.Sprintf("    Restores: %d  noticed: %d", c.Boots, c.Noticed.Noticed))
-		p.noticed(c)
+		p.noticed(c, opt.Exact)
 		if c.Fault.Kind == campaign.Restore && c.Unstable > 0 {
 			p.outcome("unstable", plural(c.Unstable, "restore", "restores")+", although nothing was wrong")
 		}
@@ -161,7 +164,7 @@ func (p *page) trialCell(c *TrialCell, opt TrialOptions) {
 		p.line(fmt.Sprintf("    Reboots: %d  TSC unstable: %d", c.Boots, c.Unstable))
 		p.outcome("rate", c.rateText(opt.Exact))
 		if c.Noticed != nil {
-			p.noticed(c)
+			p.noticed(c, opt.Exact)
 		}
 	}
 	if text := causesText(c.Causes, c.Unstable); text != "" {
@@ -191,18 +194,27 @@ func (c *TrialCell) rateText(exact bool) string {
 }
 
 // noticed tells of a fault. Trials that were condemned for latency tell nothing of it.
-func (p *page) noticed(c *TrialCell) {
+func (p *page) noticed(c *TrialCell, exact bool) {
 	n := c.Noticed
+	interval := stats.Wilson
+	if exact {
+		interval = stats.ClopperPearson
+	}
+	count := stats.Count{Events: n.Noticed, Trials: n.Told}
+	ends := interval(count, campaign.Confidence)
+	rate := rated(count.Rate(), ends.Low, ends.High)
 	switch {
 	case n.Rate == nil:
 		p.outcome("noticed", "no trial told")
 		return
 	case c.Fault.Restored() && n.Told == c.Boots:
-		p.outcome("rate", rated(*n.Rate, *n.Low, *n.High))
+		p.outcome("rate", rate)
 	case c.Fault.Restored():
-		p.outcome("rate", rated(*n.Rate, *n.Low, *n.High)+fmt.Sprintf(" of %d that told", n.Told))
+		p.outcome("rate", rate+fmt.Sprintf(" of %d that told", n.Told))
+	case n.Noticed == c.Unstable: // the rate says it already
+		p.outcome("noticed", fmt.Sprintf("%d of %d that told", n.Noticed, n.Told))
 	default:
-		p.outcome("noticed", fmt.Sprintf("%d of %d that told, %s", n.Noticed, n.Told, rated(*n.Rate, *n.Low, *n.High)))
+		p.outcome("noticed", fmt.Sprintf("%d of %d that told, %s", n.Noticed, n.Told, rate))
 	}
 	if t := n.Times; t != nil {
 		text := lasting(float64(t.Median))

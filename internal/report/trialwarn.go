@@ -88,13 +88,8 @@ func decidedOf(t *campaign.Tally) stats.Count {
 }
 
 func (c *Campaign) controlled(cell *campaign.Cell) bool {
-	want := withoutDelay(*cell)
-	for i := range c.grid {
-		if other := surroundings(c.grid[i].Cell); other.Key() == want.Key() {
-			return true
-		}
-	}
-	return false
+	around := withoutDelay(*cell)
+	return c.controls[around.Key()]
 }
 
 // count is how many trials came to an outcome.
