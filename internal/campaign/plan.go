@@ -37,12 +37,14 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(shortTime(time.D
 // Plan is what a campaign is to do. The same plan has the same trials, with the
 // same ids and seeds, in the same order.
 type Plan struct {
-	Schema   string   `toml:"schema" json:"schema"`
-	Name     string   `toml:"name,omitempty" json:"name,omitempty"`
-	Executor string   `toml:"executor" comment:"qemu boots real kernels, sim simulates them" json:"executor"`
-	Machine  string   `toml:"machine,omitempty" comment:"of sim: a name that cswatch simulate --machine list shows, or a file" json:"machine,omitempty"`
-	Seed     uint64   `toml:"seed" json:"seed"`
-	Window   Duration `toml:"window" comment:"how long each trial is followed: from process 1 on, or two checks a second from a saved state on" json:"window_ns"`
+	Schema   string `toml:"schema" json:"schema"`
+	Name     string `toml:"name,omitempty" json:"name,omitempty"`
+	Executor string `toml:"executor" comment:"qemu boots real kernels, sim simulates them" json:"executor"`
+	Machine  string `toml:"machine,omitempty" comment:"of sim: a name that cswatch simulate --machine list shows, or that of machine_text" json:"machine,omitempty"`
+	// MachineText is the text of a machine that does not come with cswatch.
+	MachineText string   `toml:"machine_text,multiline,omitempty" json:"machine_text,omitempty"`
+	Seed        uint64   `toml:"seed" json:"seed"`
+	Window      Duration `toml:"window" comment:"how long each trial is followed: from process 1 on, or two checks a second from a saved state on" json:"window_ns"`
 	// Accelerator is tcg, kvm, or auto: KVM if nothing needs TCG and a kernel boots with it.
 	Accelerator string   `toml:"accelerator,omitempty" json:"accelerator,omitempty"`
 	Append      []string `toml:"append,omitempty" comment:"words for every kernel command line" json:"append,omitempty"`

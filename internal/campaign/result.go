@@ -29,7 +29,9 @@ type Result struct {
 	CPUNS    int64 `json:"cpu_ns,omitempty"`
 
 	// Delays that were programmed, and what the kernel's watchdog then read.
+	// Missed attempts were to be delayed, and went by before this program knew of them.
 	Held   int     `json:"held,omitempty"`
+	Missed int     `json:"missed,omitempty"`
 	Checks []Check `json:"checks,omitempty"`
 	// NoticedNS is how long a step of the TSC went unnoticed, by the reference.
 	NoticedNS event.Opt[int64] `json:"noticed_ns,omitzero"`

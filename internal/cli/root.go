@@ -41,6 +41,7 @@ func subcommands(env *Env) []*cobra.Command {
 		newTraceCommand(env),
 		newSimulateCommand(env),
 		newFitCommand(env),
+		newTrialCommand(env),
 		newVersionCommand(env),
 		newManCommand(env),
 	}

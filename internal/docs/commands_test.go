@@ -38,7 +38,7 @@ func checkCall(args []string) string {
 	}
 	path := []string{}
 	for _, a := range args {
-		if strings.HasPrefix(a, "-") || len(path) == 2 || len(path) == 1 && path[0] != "completion" && path[0] != "trace" {
+		if strings.HasPrefix(a, "-") || len(path) == 2 || len(path) == 1 && !slices.Contains([]string{"completion", "trace", "trial"}, path[0]) {
 			break
 		}
 		path = append(path, a)

@@ -27,6 +27,8 @@ type Config struct {
 	// Observe, if not nil, is called with every record as it comes, in order,
 	// from one goroutine. QEMU waits while it works.
 	Observe func(Stamped)
+	// CPUs are those of this machine on which QEMU runs, nil for all.
+	CPUs []int
 
 	kvm string // the device, "" for /dev/kvm: tests have their own
 }

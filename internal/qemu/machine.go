@@ -120,7 +120,7 @@ func (c Config) Start(ctx context.Context, spec Spec) (*Machine, error) {
 	err = writeFile(p.initramfs, func(w io.Writer) error { return writeInitramfs(w, guestPath, spec.Files) })
 	if err == nil {
 		m.args = m.spec.arguments(p)
-		err = m.run(ctx, c.Observe)
+		err = m.run(ctx, c)
 	}
 	if err != nil {
 		return nil, errors.Join(err, m.state.close(), os.RemoveAll(m.dir))
@@ -137,7 +137,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 }
 
 // run starts QEMU and what reads its pipes.
-func (m *Machine) run(ctx context.Context, observe func(Stamped)) error {
+func (m *Machine) run(ctx context.Context, c Config) error {
 	m.console.limit, m.stderr.limit = consoleKept, stderrKept
 	cmd := exec.Command(m.args[0], m.args[1:]...)
 	var ours, theirs []*os.File
@@ -163,9 +163,9 @@ func (m *Machine) run(ctx context.Context, observe func(Stamped)) error {
 	}
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = theirs[0], theirs[1], theirs[2:]
 	m.began = time.Now()
-	m.records = collector{began: m.began, midway: m.state != nil, observe: observe, ended: make(chan struct{})}
+	m.records = collector{began: m.began, midway: m.state != nil, observe: c.Observe, ended: make(chan struct{})}
 	var err error
-	m.proc, err = startProcess(cmd)
+	m.proc, err = startProcess(cmd, c.CPUs)
 	closeAll(theirs)
 	if err != nil {
 		closeAll(ours)

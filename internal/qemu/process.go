@@ -14,17 +14,22 @@ type process struct {
 }
 
 // startProcess starts a command in a process group of its own, which dies with
-// this program where the system can do that.
-func startProcess(cmd *exec.Cmd) (*process, error) {
+// this program where the system can do that. It runs on the given CPUs, nil for all.
+func startProcess(cmd *exec.Cmd, cpus []int) (*process, error) {
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	cmd.SysProcAttr = attributes()
 	started := make(chan error, 1)
 	go func() {
 		// Linux ends the child when the thread ends that has started it, so that
-		// thread must stay.
+		// thread must stay. The child inherits its CPUs.
 		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
+		err := keepTo(cpus)
+		if len(cpus) == 0 {
+			defer runtime.UnlockOSThread() // no other goroutine may get one that is bound to CPUs
+		}
+		if err == nil {
+			err = cmd.Start()
+		}
 		started <- err
 		if err == nil {
 			_ = cmd.Wait() // its ProcessState says it all

@@ -127,7 +127,7 @@ func sum(b []byte) string {
 }
 
 // whatToDo follows an error that lies in the index.
-const whatToDo = "the folders of the trials hold every outcome: rebuild the index from them"
+const whatToDo = "the folders of the trials hold every outcome: rebuild the index from them (cswatch trial resume --rebuild-index)"
 
 // load reads the index of a campaign and compares it with the plan.
 func load(f io.Reader, dir string, plan []byte) (*index, error) {

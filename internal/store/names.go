@@ -19,6 +19,10 @@ const (
 	newEnding  = ".new"        // of a file or folder, after a dot, that is not whole yet
 )
 
+// Scratch is a folder beside the trials for what their owner may make again, such as
+// saved states of machines. The store does not look into it.
+const Scratch = "scratch"
+
 // Limits, in bytes. The summary stands in a line of the index.
 const (
 	maxPlan    = 16 << 20

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -81,6 +82,15 @@ func lay(dir, planName string, plan []byte, d disk, lock *os.File) (*Store, erro
 	}
 	s, _, err := open(dir, d, lock)
 	return s, err
+}
+
+// Vacant says why Create would refuse a folder, and makes none.
+func Vacant(dir, planName string, plan []byte) error {
+	err := vacant(dir, planName, plan)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("create a campaign in %s: %w", dir, err)
 }
 
 // vacant says why a campaign cannot begin in a folder. What an interrupted Create

@@ -126,7 +126,7 @@ func (v *verifier) top() error {
 	}
 	for _, e := range all {
 		switch name := e.Name(); {
-		case name == indexName, name == lockName, name == trialsName, planForm.MatchString(name), isSaved(name):
+		case name == indexName, name == lockName, name == trialsName, name == Scratch, planForm.MatchString(name), isSaved(name):
 		case name == newName(indexName), name == newName(savedName):
 			v.unfinished("", "%s was left by a process that did not come to its end: it can be deleted", name)
 		default:

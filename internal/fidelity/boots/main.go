@@ -22,6 +22,7 @@ import (
 
 	"github.com/cswatch/cswatch/internal/fidelity"
 	"github.com/cswatch/cswatch/internal/qemu"
+	"github.com/cswatch/cswatch/internal/trial"
 )
 
 type session struct {
@@ -109,10 +110,15 @@ func (c *session) kernel(ctx context.Context, series string) error {
 	if err != nil {
 		return err
 	}
-	address := sync.OnceValues(func() (uint64, error) { return c.address(ctx, image) })
+	address := sync.OnceValues(func() (uint64, error) {
+		c.slots <- struct{}{}
+		defer func() { <-c.slots }()
+		s, err := trial.ScoutKernel(ctx, c.config, image)
+		return s.ReadHPET, err
+	})
 	var t tally
 	if series != "7" { // 7.1 and later skip nothing
-		p := func() (trial, error) {
+		p := func() (setting, error) {
 			a, err := address()
 			return enduring(a), err
 		}
@@ -121,10 +127,10 @@ func (c *session) kernel(ctx context.Context, series string) error {
 		}
 	}
 	for i := 0; ctx.Err() == nil && (t.checks < c.checks || t.nontrivial < c.nontrivial); i++ {
-		p := func() (trial, error) {
+		p := func() (setting, error) {
 			a, err := address()
 			if err != nil {
-				return trial{}, err
+				return setting{}, err
 			}
 			return plan(series, i, a)
 		}
@@ -140,7 +146,7 @@ func (c *session) kernel(ctx context.Context, series string) error {
 }
 
 // trial counts a boot: the one that the folder holds, or else a new one.
-func (c *session) trial(ctx context.Context, name, image string, plan func() (trial, error), t *tally) error {
+func (c *session) trial(ctx context.Context, name, image string, plan func() (setting, error), t *tally) error {
 	path := filepath.Join(c.out, name+".txt")
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cswatch/cswatch/internal/campaign"
 	"github.com/cswatch/cswatch/internal/qemu/tap"
 )
 
@@ -17,11 +18,7 @@ func ExampleNew() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	model, err := tap.NewSometimes(0.3, 100*time.Microsecond, 200*time.Microsecond, 1)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	model := campaign.Delay{In: 0.3, Out: 0.7, Low: 100 * time.Microsecond, High: 200 * time.Microsecond}.Chain(1)
 	t, err := tap.New(dir, &tap.Hold{Address: 0xffffffff8106c460, Attempt: 3, Model: model}, func(r tap.Read) { fmt.Println(r.CPU, r.Value) })
 	if err != nil {
 		fmt.Println(err)
@@ -33,6 +30,6 @@ func ExampleNew() {
 		fmt.Println(err)
 	}
 	// Output:
-	// with probability 0.3, 100µs to 200µs, seed 1
+	// iid p=0.3 100us..200us, seed 1
 	// -msg timestamp=on -trace memory_region_ops_read -D DIR/tap -d exec,cpu,fpu -dfilter 0xffffffff8106c460+1
 }

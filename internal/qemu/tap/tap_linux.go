@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +20,17 @@ type Hold struct {
 	// watchdog. The model is asked once for each such group, and the processor is
 	// held before its second read and nowhere else. 0 asks for every read.
 	Attempt int
+	// CPUs are those of this machine on which the tap runs, nil for all. QEMU must run
+	// on others: the kernel likes to put who is woken where who woke it runs, and
+	// the tap would hold a processor by taking its CPU, for milliseconds.
+	CPUs []int
+}
+
+// Counts is what a tap did.
+type Counts struct {
+	Held int // how often the processor was held
+	// Missed counts attempts that were to be held, and went by before the tap knew of them.
+	Missed int
 }
 
 // Tap is the pipe into which QEMU writes.
@@ -33,11 +45,18 @@ type Tap struct {
 	closed atomic.Bool
 	done   chan struct{}
 	err    error
-	held   int
+	counts Counts
 	small  bool      // the pipe takes one page
 	reads  int       // of the counter since the last pause
 	last   time.Time // of them
+	begun  bool      // a function has begun, and not read the counter yet
+	taken  int       // bytes that were taken in since it has begun
 	cut    []byte    // a line that is not complete
+
+	// Draws for the attempt that comes next, or is under way, and the one behind it:
+	// an attempt that is not held meets a pipe that never makes it wait.
+	drawing     bool
+	next, ahead time.Duration
 }
 
 // New makes a pipe in the folder dir and begins to read it. emit is called with
@@ -93,10 +112,10 @@ func (t *Tap) Disarm() { t.armed.Store(false) }
 
 // Close ends the reading, after all that QEMU has written, and returns how
 // often the processor was held. QEMU must have ended.
-func (t *Tap) Close() (held int, err error) {
+func (t *Tap) Close() (Counts, error) {
 	t.closed.Store(true)
 	<-t.done
-	return t.held, errors.Join(t.err, t.release())
+	return t.counts, errors.Join(t.err, t.release())
 }
 
 func (t *Tap) release() error {
@@ -121,18 +140,26 @@ const (
 
 func (t *Tap) run() {
 	defer close(t.done)
+	if t.hold != nil && len(t.hold.CPUs) > 0 {
+		// The thread is not given back: it ends with the goroutine.
+		runtime.LockOSThread()
+		var set unix.CPUSet
+		for _, cpu := range t.hold.CPUs {
+			set.Set(cpu)
+		}
+		if err := unix.SchedSetaffinity(0, &set); err != nil {
+			t.err = fmt.Errorf("run the tap on CPUs %v: %w", t.hold.CPUs, err)
+			return
+		}
+	}
 	page := make([]byte, 1<<16)
 	for {
 		closed := t.closed.Load() // what QEMU wrote before is read below
 		wait := t.rest
-		switch armed := t.hold != nil && t.armed.Load(); {
-		case armed:
+		if t.holds() {
 			wait = t.await
-		case t.small:
-			t.small = false
-			if t.err = t.resize(roomy); t.err != nil {
-				return
-			}
+		} else if t.err = t.widen(); t.err != nil {
+			return
 		}
 		there, err := wait(page, closed)
 		if err != nil {
@@ -143,6 +170,30 @@ func (t *Tap) run() {
 			return
 		}
 	}
+}
+
+// holds reports whether the processor is to be held, now or in the next attempt.
+func (t *Tap) holds() bool {
+	if t.hold == nil || !t.armed.Load() {
+		return false
+	}
+	if t.hold.Attempt == 0 {
+		return true
+	}
+	if !t.drawing {
+		t.drawing = true
+		t.next, t.ahead = t.hold.Model.Next(), t.hold.Model.Next()
+	}
+	return t.next > 0
+}
+
+// widen lets QEMU write without waiting.
+func (t *Tap) widen() error {
+	if !t.small {
+		return nil
+	}
+	t.small = false
+	return t.resize(roomy)
 }
 
 // rest reads what is there, and pauses if that is nothing.
@@ -163,7 +214,8 @@ func (t *Tap) await(page []byte, _ bool) (bool, error) {
 	if time.Since(t.last) > pause {
 		t.reads = 0
 	}
-	if !t.small && (t.hold.Attempt == 0 || t.reads%t.hold.Attempt == 0) {
+	first := t.hold.Attempt == 0 || t.reads%t.hold.Attempt == 0
+	if !t.small && first {
 		t.small = t.resize(pageSize) == nil // it fails as long as there is more in the pipe
 	}
 	fds := []unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLIN}}
@@ -172,9 +224,10 @@ func (t *Tap) await(page []byte, _ bool) (bool, error) {
 	} else if n <= 0 {
 		return false, nil
 	}
-	if t.small {
-		if err := t.maybeHold(page); err != nil {
-			return false, err
+	if t.small && first {
+		held, err := t.maybeHold(page)
+		if err != nil || held {
+			return true, err
 		}
 	}
 	return t.read(page)
@@ -194,6 +247,10 @@ func (t *Tap) read(page []byte) (bool, error) {
 func (t *Tap) take(b []byte) {
 	for len(b) > 0 {
 		line, rest, whole := bytes.Cut(b, []byte("\n"))
+		t.begun = t.begun || len(t.cut) == 0 && bytes.HasPrefix(line, dumpMark)
+		if t.begun {
+			t.taken += len(b) - len(rest)
+		}
 		if !whole {
 			t.cut = append(t.cut, b...)
 			return
@@ -203,49 +260,94 @@ func (t *Tap) take(b []byte) {
 			t.cut = t.cut[:0]
 		}
 		if r, ok := parseRead(line); ok {
-			t.reads, t.last = t.reads+1, time.Now()
+			t.counted(time.Now())
 			t.emit(r)
 		}
 		b = rest
 	}
 }
 
-// maybeHold looks at what waits in the pipe. If a function begins in it, the
-// model is asked, and the pipe is left full for as long as it says: from when the
-// processor cannot write on.
-func (t *Tap) maybeHold(room []byte) error {
+// counted counts a read, and the attempt that it ends.
+func (t *Tap) counted(now time.Time) {
+	if now.Sub(t.last) > pause {
+		t.reads = 0
+	}
+	t.reads, t.last = t.reads+1, now
+	t.begun, t.taken = false, 0
+	if !t.drawing || t.reads%t.hold.Attempt != 0 {
+		return
+	}
+	if t.next > 0 && t.armed.Load() {
+		t.counts.Missed++
+	}
+	t.next, t.ahead = t.ahead, t.hold.Model.Next()
+}
+
+// maybeHold looks at what waits in the pipe. If a function has begun, the model is
+// asked, and the pipe is left full for as long as it says: from when the processor
+// cannot write on. It reports whether a function has begun.
+func (t *Tap) maybeHold(room []byte) (bool, error) {
 	n, err := unix.Tee(t.fd, t.copy[1], pageSize, unix.SPLICE_F_NONBLOCK)
 	if err != nil && !errors.Is(err, unix.EAGAIN) {
-		return fmt.Errorf("look into QEMU's log: %w", err)
+		return false, fmt.Errorf("look into QEMU's log: %w", err)
 	}
 	if n <= 0 {
-		return nil
+		return false, nil
 	}
 	got, err := unix.Read(t.copy[0], room[:n])
 	if err != nil {
-		return fmt.Errorf("look into QEMU's log: %w", err)
+		return false, fmt.Errorf("look into QEMU's log: %w", err)
 	}
-	if !hasDump(room[:got]) {
-		return nil
+	if !t.begun && !hasDump(room[:got]) {
+		return false, nil
 	}
-	if d := t.hold.Model.Next(); d > 0 {
-		t.held++
+	if t.hold.Attempt == 0 {
+		t.holdFor(t.hold.Model.Next())
+		_, err = t.read(room)
+		return true, err
+	}
+	t.pad()
+	t.holdFor(t.next)
+	t.next = 0
+	// What is left of the attempt must not wait: the reference would seem slow, too.
+	if err := t.widen(); err != nil {
+		return true, err
+	}
+	return true, t.finish(room)
+}
+
+func (t *Tap) holdFor(d time.Duration) {
+	if d > 0 {
+		t.counts.Held++
 		t.awaitFull()
 		spin(d)
 	}
-	if t.hold.Attempt > 0 {
-		return t.finish(room)
-	}
-	return nil
 }
 
-// finish lets the rest of an attempt go on as if there were no tap: whatever QEMU
-// writes is read at once, until all reads of the attempt are done.
+// pad makes up for what was taken in of a dump that is not over: where the page is
+// full must not depend on it. That it does not fit is as good.
+func (t *Tap) pad() {
+	if t.begun {
+		_, _ = unix.Write(t.fd, bytes.Repeat([]byte("\n"), min(t.taken, pageSize)))
+	}
+}
+
+// finish reads what QEMU writes until all reads of the attempt are done. If the next
+// one is to be held, the pipe takes one page again before it comes that far.
 func (t *Tap) finish(page []byte) error {
 	done := (t.reads/t.hold.Attempt + 1) * t.hold.Attempt
-	for until := time.Now().Add(finishTime); t.reads < done && time.Now().Before(until); {
+	for until := time.Now().Add(finishTime); time.Now().Before(until); {
 		if _, err := t.read(page); err != nil {
 			return err
+		}
+		if t.reads < done {
+			continue
+		}
+		if t.next > 0 {
+			t.small = t.resize(pageSize) == nil
+		}
+		if t.next == 0 || t.small {
+			return nil
 		}
 	}
 	return nil
@@ -258,12 +360,19 @@ func hasDump(b []byte) bool {
 	return bytes.HasPrefix(b, dumpMark) || bytes.Contains(b, nextDump)
 }
 
-// awaitFull waits until the page takes no further line of a dump: the processor
-// stands then. A dump that is the last for now never fills it.
+// awaitFull waits until nothing more comes into the page: the processor stands then,
+// for what it writes next does not fit. How much that is differs: several lines of a
+// dump may come as one write.
 func (t *Tap) awaitFull() {
-	const longestLine = 120
-	for until := time.Now().Add(time.Millisecond); time.Now().Before(until); {
-		if n, err := unix.IoctlGetInt(t.fd, unix.TIOCINQ); err != nil || n > pageSize-longestLine {
+	const still = 15 * time.Microsecond // lines of a dump follow each other within one or two
+	last, since := -1, time.Now()
+	for until := since.Add(time.Millisecond); ; {
+		n, err := unix.IoctlGetInt(t.fd, unix.TIOCINQ)
+		now := time.Now()
+		if n != last {
+			last, since = n, now
+		}
+		if err != nil || now.Sub(since) > still || now.After(until) {
 			return
 		}
 	}

@@ -114,9 +114,9 @@ func TestAnArmedTapHoldsTheWriter(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	n, err := tap.Close()
-	if err != nil || n == 0 {
-		t.Errorf("held %d times, error %v", n, err)
+	counts, err := tap.Close()
+	if err != nil || counts.Held == 0 {
+		t.Errorf("counts %+v, error %v", counts, err)
 	}
 }
 

@@ -1,0 +1,251 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cswatch/cswatch/internal/campaign"
+	"github.com/cswatch/cswatch/internal/qemu"
+	"github.com/cswatch/cswatch/internal/store"
+)
+
+// realConfig skips the test where no kernel can be booted.
+func realConfig(t *testing.T, series ...string) qemu.Config {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped by -short: boots kernels")
+	}
+	var c qemu.Config
+	unavailable := func(err error) {
+		var missing *qemu.UnavailableError
+		if errors.As(err, &missing) {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := c.FindQEMU()
+	unavailable(err)
+	_, err = c.FindGuest(t.Context())
+	unavailable(err)
+	for _, s := range series {
+		_, err := c.CachedKernel(s)
+		unavailable(err)
+	}
+	return c
+}
+
+// tries bounds how often a campaign is carried out on which this machine was too
+// busy: a kernel up to 7.0 skips the check then, or condemns what is good.
+const tries = 5
+
+// campaignOf carries out a plan, and returns its results.
+func campaignOf(t *testing.T, c qemu.Config, p *campaign.Plan) []*campaign.Result {
+	t.Helper()
+	p.Schema, p.Executor, p.Accelerator, p.Seed = campaign.PlanSchema, campaign.InQEMU, qemu.TCG, 1
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "campaign")
+	s := newStore(t, p, dir)
+	r := Runner{Plan: p, Store: s, Slots: 1, Executor: &QEMU{Plan: p, Config: c, States: filepath.Join(dir, store.Scratch), Say: func(text string) { t.Log(text) }}}
+	if err := r.Run(t.Context(), t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	results, err := Results(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	verifyAll(t, dir, len(results))
+	for _, r := range results {
+		t.Logf("%s: %s %s: %s (%s), %d checks, held %d, %.1f s", r.Trial.Cell.Key(), r.Outcome, r.Cause, r.Why, r.EndWhy, len(r.Checks), r.Held, float64(r.WallNS)/1e9)
+	}
+	return results
+}
+
+func list[T any](v ...T) []T { return v }
+
+func delay(t *testing.T, text string) campaign.Delay {
+	t.Helper()
+	d, err := campaign.ParseDelay(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func fault(t *testing.T, text string) campaign.Fault {
+	t.Helper()
+	f, err := campaign.ParseFault(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// A delay of every read-back condemns the TSC of 5.10 at the fourth attempt, however
+// good it is, and with no delay the same apparatus leaves it in peace; 7.3 gives up
+// reading and never condemns. What a busy machine adds can only skip or condemn.
+func TestBootsAConstantDelayThatCostsAKernelItsTSC(t *testing.T) {
+	c := realConfig(t, "5.10", "7")
+	always := delay(t, "always 400us")
+	decided := func(results []*campaign.Result) bool {
+		return !slices.ContainsFunc(results, func(r *campaign.Result) bool { return !r.Outcome.Decided() })
+	}
+	for try := 1; ; try++ {
+		results := campaignOf(t, c, &campaign.Plan{Window: campaign.Duration(5 * time.Second), Grids: []campaign.Grid{{
+			Kernels: list("5.10", "7"), CPUs: list(2), Loads: list("none"), Delays: list(always), Faults: list(campaign.Fault{}), Boots: 1,
+		}}})
+		if !decided(results) && try < tries {
+			continue
+		}
+		for _, r := range results {
+			if r.Held == 0 || len(r.Checks) == 0 || r.Accelerator != qemu.TCG || r.Kernel.Era == "" || r.Kernel.SHA256 == "" {
+				t.Errorf("%+v", r)
+			}
+			if r.Trial.Cell.Kernel == "7" {
+				if r.Outcome != campaign.Stable {
+					t.Errorf("7: %s %s", r.Outcome, r.Cause)
+				}
+				continue
+			}
+			if r.Verdict() != (campaign.Verdict{Outcome: campaign.Unstable, Cause: campaign.ReadDelay}) || r.Attempt.Value != 4 || r.Clocksource != "hpet" {
+				t.Fatalf("5.10: %s %s at attempt %d, then %s", r.Outcome, r.Cause, r.Attempt.Value, r.Clocksource)
+			}
+			last := r.Checks[len(r.Checks)-1]
+			if len(last.DelaysNS) != 4 || slices.Min(last.DelaysNS) < 400_000 {
+				t.Errorf("the last check read back in %v ns, want four delays of 400 us at least", last.DelaysNS)
+			}
+			// What the registers show is what the kernel says.
+			if said, seen := r.DelayNS.Value, last.DelaysNS[3]; said-seen > 20 || seen-said > 20 {
+				t.Errorf("the kernel says %d ns, its HPET was read %d ns apart", said, seen)
+			}
+		}
+		return
+	}
+}
+
+// One boot of each kernel, and from there on: nothing wrong, a step of all TSCs, a
+// step of one. Every kernel notices a millisecond.
+func TestBootsAreRestoredWithStepsThatKernelsNotice(t *testing.T) {
+	c := realConfig(t, "5.10", "7")
+	for try := 1; ; try++ {
+		results := campaignOf(t, c, &campaign.Plan{Window: campaign.Duration(2 * time.Second), Grids: []campaign.Grid{
+			{Kernels: list("5.10", "7"), CPUs: list(2), Loads: list("none"), Delays: list(campaign.Delay{}), Faults: list(fault(t, "restore"), fault(t, "step +1ms")), Boots: 1},
+			{Kernels: list("5.10"), CPUs: list(2), Loads: list("none"), Delays: list(campaign.Delay{}), Faults: list(fault(t, "cpu1 +1ms")), Boots: 1},
+		}})
+		if len(results) != 5 {
+			t.Fatalf("%d trials", len(results))
+		}
+		spoilt := slices.ContainsFunc(results, func(r *campaign.Result) bool { return r.Outcome != campaign.Stable && !r.Verdict().Noticed() })
+		if spoilt && try < tries {
+			continue
+		}
+		for _, r := range results {
+			control := r.Trial.Cell.Fault.Kind == campaign.Restore
+			if !r.Restored || r.Verdict().Noticed() == control || control && r.Outcome != campaign.Stable {
+				t.Errorf("%s: restored %v, %s %s", r.Trial.Cell.Key(), r.Restored, r.Outcome, r.Cause)
+			}
+			if ns, known := r.NoticedNS.Get(); known == control || known && (ns <= 0 || ns > 5e9) {
+				t.Errorf("%s: noticed after %d ns, %v", r.Trial.Cell.Key(), ns, known)
+			}
+			if control && len(r.Checks) < 4 {
+				t.Errorf("%s: %d checks in a window of 4", r.Trial.Cell.Key(), len(r.Checks))
+			}
+		}
+		return
+	}
+}
+
+// A kernel that panics and one that never comes up are counted as that.
+func TestBootsThatComeToNothingAreNotStable(t *testing.T) {
+	c := realConfig(t, "7")
+	results := campaignOf(t, c, &campaign.Plan{Window: campaign.Duration(time.Second), Append: list("rdinit=/no/such/program"), Grids: []campaign.Grid{
+		{Kernels: list("7"), CPUs: list(1), Loads: list("none"), Delays: list(campaign.Delay{}), Faults: list(campaign.Fault{}), Boots: 1},
+	}})
+	if r := results[0]; r.Outcome != campaign.Panicked || !strings.HasPrefix(r.Why, "Kernel panic") {
+		t.Errorf("%s: %s", r.Outcome, r.Why)
+	}
+}
+
+// QEMU that is killed takes one trial with it: it is lost, and the next goes on.
+func TestBootsOfWhichQEMUIsKilledAreLost(t *testing.T) {
+	c := realConfig(t, "5.10")
+	if _, err := exec.LookPath("pkill"); err != nil {
+		t.Skip("pkill is not installed (package procps)")
+	}
+	p := &campaign.Plan{Schema: campaign.PlanSchema, Executor: campaign.InQEMU, Accelerator: qemu.TCG, Window: campaign.Duration(time.Minute), Grids: []campaign.Grid{
+		{Kernels: list("5.10"), CPUs: list(2), Loads: list("none"), Delays: list(campaign.Delay{}), Faults: list(campaign.Fault{}), Boots: 1},
+	}}
+	dir := filepath.Join(t.TempDir(), "campaign")
+	s := newStore(t, p, dir)
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		// The kernel's parent is this process: no other QEMU is met.
+		for range 600 {
+			time.Sleep(100 * time.Millisecond)
+			if exec.Command("pkill", "-9", "-P", pidText(), "qemu-system").Run() == nil {
+				return
+			}
+		}
+	}()
+	r := Runner{Plan: p, Store: s, Slots: 1, Executor: &QEMU{Plan: p, Config: c, States: filepath.Join(dir, store.Scratch)}}
+	if err := r.Run(context.Background(), context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	<-killed
+	results, err := Results(s)
+	if err != nil || len(results) != 1 {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	if r := results[0]; r.Outcome != campaign.Lost && r.Outcome != campaign.NeverBooted {
+		t.Errorf("%s: %s", r.Outcome, r.Why)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	verifyAll(t, dir, 1)
+}
+
+func TestWhatCannotBeBootedIsSaidBeforeAnythingBegins(t *testing.T) {
+	c := realConfig(t)
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte("no kernel"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	plan := func(kernel, load, delayed string) *campaign.Plan {
+		return &campaign.Plan{Schema: campaign.PlanSchema, Executor: campaign.InQEMU, Accelerator: qemu.TCG, Window: campaign.Duration(time.Second), Grids: []campaign.Grid{
+			{Kernels: list(kernel), CPUs: list(2), Loads: list(load), Delays: list(delay(t, delayed)), Faults: list(campaign.Fault{}), Boots: 1},
+		}}
+	}
+	for _, k := range []struct {
+		name string
+		c    qemu.Config
+		p    *campaign.Plan
+		want string
+	}{
+		{"a file that is no kernel", c, plan(text, "none", "none"), "make the kernel " + text + " ready"},
+		{"a kernel that is not there", c, plan("/no/such/kernel", "none", "none"), "/no/such/kernel"},
+		{"a series that was not fetched", c, plan("1.2", "none", "none"), "run scripts/fetch-kernels 1.2"},
+		{"no QEMU", qemu.Config{QEMU: "/no/such/qemu"}, plan(text, "none", "none"), "/no/such/qemu is not installed"},
+	} {
+		t.Run(k.name, func(t *testing.T) {
+			r := Runner{Plan: k.p, Executor: &QEMU{Plan: k.p, Config: k.c}}
+			if err := r.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), k.want) {
+				t.Error(err)
+			}
+		})
+	}
+}
