@@ -169,10 +169,19 @@ func (r *rig) run(p Plan, emit func(*Tick) error) error {
 		if err := emit(&t); err != nil {
 			return err
 		}
-		// A tick that comes late does not bring the next ones closer together.
-		due = max(due+clocksource.Nanos(p.Interval), r.now())
+		due = NextDue(due, t.At, clocksource.Nanos(p.Interval))
 	}
 	return nil
+}
+
+// NextDue returns when the tick behind one is due that was due and began at the given
+// times. One that comes late does not bring the next ones closer together: over a
+// short interval a single step of the reference looks like a large skew.
+func NextDue(due, began, interval clocksource.Nanos) clocksource.Nanos {
+	if began-due > interval/4 {
+		return began + interval
+	}
+	return due + interval
 }
 
 // groups takes the read-backs of a tick.

@@ -141,8 +141,9 @@ func TestTicksKeepTheirDistance(t *testing.T) {
 	const half = 500 * clocksource.Millisecond
 	s := &script{offline: -1, delays: []clocksource.Nanos{1000, 1_700 * clocksource.Millisecond, 1000, 1000}}
 	cpusOf(t, s, Plan{CPUs: []int{0}, Ticks: 4, ReadBacks: 1})
-	// The second tick takes 1.7 s: the third comes at once, and the fourth half a second later, not sooner.
-	want := []clocksource.Nanos{0, half, half + 1_700*clocksource.Millisecond, 2*half + 1_700*clocksource.Millisecond}
+	// The second tick takes 1.7 s: the third was due meanwhile and comes at once, and the
+	// fourth half a second after that one, not sooner.
+	want := []clocksource.Nanos{0, half, 2 * half, 2*half + 1_700*clocksource.Millisecond}
 	if d := cmp.Diff(want, s.waited); d != "" {
 		t.Error(d)
 	}
@@ -223,5 +224,22 @@ func TestPlanIsCheckedWhole(t *testing.T) {
 				t.Errorf("error %v is ErrTooFast: %v", err, !fast)
 			}
 		})
+	}
+}
+
+func TestALateTickDoesNotBringTheNextOneCloser(t *testing.T) {
+	const interval = 500_000_000
+	for _, c := range []struct {
+		name             string
+		due, began, want clocksource.Nanos
+	}{
+		{"in time", 1000, 1000, 1000 + interval},
+		{"a little late: the pace is kept", 1000, 1000 + interval/4, 1000 + interval},
+		{"late", 1000, 1001 + interval/4, 1001 + interval/4 + interval},
+		{"very late", 1000, 20 * interval, 21 * interval},
+	} {
+		if got := NextDue(c.due, c.began, interval); got != c.want {
+			t.Errorf("%s: due at %d, want %d", c.name, got, c.want)
+		}
 	}
 }

@@ -349,11 +349,8 @@ func (w *Watch) next(due, at clocksource.Nanos) clocksource.Nanos {
 	if e := w.state.Expiry; e > at && e-at <= w.interval*3/2 {
 		next = e
 	}
-	if at-due > w.interval/4 {
-		next = at + w.interval
-		if w.stream != nil { // which goes on at its own pace
-			next = max(due+w.interval, at)
-		}
+	if paced := hw.NextDue(due, at, w.interval); paced != due+w.interval {
+		next = paced
 	}
 	w.state.Expiry = max(w.state.Expiry, next)
 	return next

@@ -193,7 +193,7 @@ func (s *scriptStream) Run(ctx context.Context, each func(*hw.Tick) error) error
 		if err := each(&t); err != nil {
 			return err
 		}
-		due = max(due+halfSecond, s.now)
+		due = hw.NextDue(due, t.At, halfSecond)
 	}
 	return nil
 }
