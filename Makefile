@@ -12,12 +12,12 @@ BIN := bin
 # checkout, or in one that git refuses to read, the build would fail instead.
 BUILDVCS := $(shell git rev-parse --verify --quiet HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 
-.PHONY: help build guest run test lint bench fuzz fidelity study cover man completions clean
+.PHONY: help build guest run test test-kernels lint bench fuzz fidelity study cover man completions clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-12s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-12s %s\n' "$$name" "$$text"; done
 
-build: ## build bin/cswatch, static and without paths of this machine in it
+build: guest ## build bin/cswatch, static and without paths of this machine in it, and what boots inside QEMU
 	CGO_ENABLED=0 $(GO) build $(BUILDVCS) -trimpath -o $(BIN)/cswatch ./cmd/cswatch
 
 guest: ## build bin/cswatch-guest, the process 1 of a kernel booted in QEMU
@@ -37,6 +37,10 @@ bench: ## all benchmarks; BENCH=REGEXP picks some
 
 fuzz: ## every fuzz target for FUZZTIME (30s); FUZZ=REGEXP picks some
 	@scripts/fuzz
+
+test-kernels: ## boot all kernels of scripts/fetch-kernels with every recipe, and kill campaigns a hundred times; half an hour
+	@scripts/fetch-kernels > /dev/null
+	CSWATCH_TEST_LONG=1 $(GO) test -count=1 -timeout 80m -v -run 'Boots|Killed|InAGuest' ./internal/qemu ./internal/trial ./internal/cli
 
 fidelity: build ## boot real kernels and hold every check of their watchdogs against ours; takes an hour, OUT=FOLDER keeps the boots
 	$(GO) run ./internal/fidelity/boots -out $(or $(OUT),$(BIN)/boots) -load $(BIN)/cswatch

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +35,16 @@ func (d *Duration) UnmarshalText(b []byte) error {
 // MarshalText writes it.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(shortTime(time.Duration(d))), nil }
 
+// MarshalJSON writes nanoseconds, as the keys of documents say.
+func (d Duration) MarshalJSON() ([]byte, error) { return strconv.AppendInt(nil, int64(d), 10), nil }
+
+// UnmarshalJSON reads them.
+func (d *Duration) UnmarshalJSON(b []byte) error {
+	n, err := strconv.ParseInt(string(b), 10, 64)
+	*d = Duration(n)
+	return err
+}
+
 // Plan is what a campaign is to do. The same plan has the same trials, with the
 // same ids and seeds, in the same order.
 type Plan struct {
@@ -45,6 +56,8 @@ type Plan struct {
 	MachineText string   `toml:"machine_text,multiline,omitempty" json:"machine_text,omitempty"`
 	Seed        uint64   `toml:"seed" json:"seed"`
 	Window      Duration `toml:"window" comment:"how long each trial is followed: from process 1 on, or two checks a second from a saved state on" json:"window_ns"`
+	// Limit is after how long, in real time, a trial is ended from outside; 0 is a minute and three windows.
+	Limit Duration `toml:"limit,omitempty" comment:"after how long, in real time, a trial is ended from outside" json:"limit_ns,omitempty"`
 	// Accelerator is tcg, kvm, or auto: KVM if nothing needs TCG and a kernel boots with it.
 	Accelerator string   `toml:"accelerator,omitempty" json:"accelerator,omitempty"`
 	Append      []string `toml:"append,omitempty" comment:"words for every kernel command line" json:"append,omitempty"`
@@ -157,6 +170,9 @@ func (p *Plan) Validate() error {
 	}
 	if w := time.Duration(p.Window); w < time.Second || w > longest {
 		bad("window %v: want 1s to %v", w, longest)
+	}
+	if l := time.Duration(p.Limit); l < 0 || l > 2*longest {
+		bad("limit %v: want up to %v", l, 2*longest)
 	}
 	if !slices.Contains([]string{"", "auto", "tcg", "kvm"}, p.Accelerator) {
 		bad("accelerator %q: want auto, tcg or kvm", p.Accelerator)

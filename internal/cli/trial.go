@@ -101,6 +101,7 @@ func newTrialStatusCommand(env *Env) *cobra.Command {
 func newTrialReportCommand(env *Env) *cobra.Command {
 	var plot, machine string
 	var exact bool
+	var series int
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Show what the trials of a campaign came to",
@@ -109,7 +110,7 @@ func newTrialReportCommand(env *Env) *cobra.Command {
 			"The rate is that of the unstable boots among those that were decided. Boots that came to no verdict, hung or\n" +
 			"were lost are shown beside it, and never count as stable.",
 		Example: "  cswatch trial report campaign\n" +
-			"  cswatch trial report campaign --format csv | cswatch fit -\n" +
+			"  cswatch trial report campaign --format csv --series 1 | cswatch fit -\n" +
 			"  cswatch trial report campaign --plot rates.svg\n" +
 			"  cswatch trial report campaign --machine measured.txt",
 		Args: oneFolder,
@@ -119,6 +120,7 @@ func newTrialReportCommand(env *Env) *cobra.Command {
 	bounds := newChoice("estimate", "low", "high")
 	cmd.Flags().Var(bounds, "bound", "with --machine: the estimates, or the ends of their intervals that make delays rarest, or most frequent")
 	registerCompletion(cmd, "bound", bounds.complete)
+	cmd.Flags().IntVar(&series, "series", 0, "with --format csv: only the cells of the series of this number, as the report lists them; what cswatch fit wants")
 	cmd.Flags().BoolVar(&exact, "exact", false, "show exact intervals (Clopper-Pearson) instead of Wilson's")
 	format := formatFlag(cmd, "text", "json", "csv")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -136,7 +138,17 @@ func newTrialReportCommand(env *Env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := writeTrialReport(env, c, format.String(), exact); err != nil || plot == "" {
+		switch {
+		case series == 0:
+			err = writeTrialReport(env, c, format.String(), exact)
+		case format.String() != "csv":
+			return usagef("--series goes with --format csv")
+		case series < 0 || series > len(c.Series):
+			return usagef("--series %d: the campaign has %d", series, len(c.Series))
+		default:
+			err = report.TrialSeriesCSV(env.Stdout, c, series-1)
+		}
+		if err != nil || plot == "" {
 			return err
 		}
 		return writeOutput(cmd.Context(), env, "plot ", plot, report.TrialPlot(c).SVG)

@@ -34,6 +34,7 @@ type trialFlags struct {
 	width    float64
 	look     int
 	window   time.Duration
+	limit    time.Duration
 	seed     uint64
 	accel    *choice
 	run      string
@@ -64,6 +65,7 @@ func (f *trialFlags) add(cmd *cobra.Command) {
 	fl.Float64Var(&f.width, "until-width", 0, "stop a cell when the 95 % interval of its rate is so narrow, such as 0.1")
 	fl.IntVar(&f.look, "look", 0, "with --until-width: boots of each cell between two looks (default 10)")
 	fl.DurationVar(&f.window, "window", 10*time.Second, "how long each boot is followed")
+	fl.DurationVar(&f.limit, "limit", 0, "end a boot from outside after this real time (default a minute and three windows)")
 	fl.Uint64Var(&f.seed, "seed", 1, "which random numbers are drawn")
 	f.accel = newChoice("auto", "tcg", "kvm")
 	fl.Var(f.accel, "accelerator", "how QEMU runs the guests; auto boots one with KVM to find out, where nothing needs tcg")
@@ -92,7 +94,7 @@ func (f *trialFlags) plan(cmd *cobra.Command) (*campaign.Plan, error) {
 	if f.file == "" {
 		return f.made(cmd)
 	}
-	for _, name := range []string{"kernel", "set", "append", "cpus", "load", "delay", "fault", "boots", "controls", "until-width", "look", "run", "fetch", "smallest", "low", "high", "ratio", "accelerator"} {
+	for _, name := range []string{"kernel", "set", "append", "cpus", "load", "delay", "fault", "boots", "controls", "until-width", "look", "run", "fetch", "smallest", "low", "high", "ratio", "accelerator", "limit"} {
 		if cmd.Flags().Changed(name) {
 			return nil, usagef("--%s with --plan: change the plan instead; beside it only --executor, --machine, --seed, --window and --name are taken", name)
 		}
@@ -131,7 +133,7 @@ func (f *trialFlags) made(cmd *cobra.Command) (*campaign.Plan, error) {
 		return nil, usagef("name kernels with --kernel, or a plan with --plan")
 	}
 	p := &campaign.Plan{
-		Schema: campaign.PlanSchema, Name: f.name, Executor: f.executor.String(), Seed: f.seed, Window: campaign.Duration(f.window),
+		Schema: campaign.PlanSchema, Name: f.name, Executor: f.executor.String(), Seed: f.seed, Window: campaign.Duration(f.window), Limit: campaign.Duration(f.limit),
 		Append: f.words, Run: strings.Fields(f.run), Fetch: f.fetch, Look: f.look,
 	}
 	if p.Executor == campaign.Simulated {

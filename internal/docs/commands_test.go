@@ -18,11 +18,14 @@ import (
 // alone, or behind a path, and an argument follows.
 var call = regexp.MustCompile(`(?:^|[\s'"(|;])(?:[\w./]*/)?cswatch((?:\s+[^|;&#>)]+)?)`)
 
+// quoted is a word of a shell's line, with its quotes.
+var quoted = regexp.MustCompile(`(?:"[^"]*"|'[^']*'|[^\s"']|["'])+`)
+
 // calls returns the arguments of every call in a line of shell.
 func calls(line string) [][]string {
 	var all [][]string
 	for _, m := range call.FindAllStringSubmatch(line, -1) {
-		args := strings.Fields(m[1])
+		args := quoted.FindAllString(m[1], -1)
 		if len(args) > 0 && args[0] == "..." { // stands for any call
 			continue
 		}

@@ -212,6 +212,9 @@ func (m *Machine) QMP(ctx context.Context) (*qmp.Client, error) {
 	return client, err
 }
 
+// Command is QEMU's command line. What it names is there until the machine has ended.
+func (m *Machine) Command() []string { return m.args }
+
 // Kill ends the machine at once.
 func (m *Machine) Kill() { m.stop(errKilled) }
 

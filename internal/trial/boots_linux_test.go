@@ -3,10 +3,12 @@ package trial
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +43,14 @@ func realConfig(t *testing.T, series ...string) qemu.Config {
 		unavailable(err)
 	}
 	return c
+}
+
+// allSeries are the kernels that are booted: all with CSWATCH_TEST_LONG.
+func allSeries() []string {
+	if os.Getenv("CSWATCH_TEST_LONG") != "" {
+		return []string{"5.10", "6.1", "6.12", "7.0", "7"}
+	}
+	return []string{"5.10", "7"}
 }
 
 // tries bounds how often a campaign is carried out on which this machine was too
@@ -139,13 +149,13 @@ func TestBootsAConstantDelayThatCostsAKernelItsTSC(t *testing.T) {
 // One boot of each kernel, and from there on: nothing wrong, a step of all TSCs, a
 // step of one. Every kernel notices a millisecond.
 func TestBootsAreRestoredWithStepsThatKernelsNotice(t *testing.T) {
-	c := realConfig(t, "5.10", "7")
+	c := realConfig(t, allSeries()...)
 	for try := 1; ; try++ {
 		results := campaignOf(t, c, &campaign.Plan{Window: campaign.Duration(2 * time.Second), Grids: []campaign.Grid{
-			{Kernels: list("5.10", "7"), CPUs: list(2), Loads: list("none"), Delays: list(campaign.Delay{}), Faults: list(fault(t, "restore"), fault(t, "step +1ms")), Boots: 1},
+			{Kernels: allSeries(), CPUs: list(2), Loads: list("none"), Delays: list(campaign.Delay{}), Faults: list(fault(t, "restore"), fault(t, "step +1ms")), Boots: 1},
 			{Kernels: list("5.10"), CPUs: list(2), Loads: list("none"), Delays: list(campaign.Delay{}), Faults: list(fault(t, "cpu1 +1ms")), Boots: 1},
 		}})
-		if len(results) != 5 {
+		if len(results) != 2*len(allSeries())+1 {
 			t.Fatalf("%d trials", len(results))
 		}
 		spoilt := slices.ContainsFunc(results, func(r *campaign.Result) bool { return r.Outcome != campaign.Stable && !r.Verdict().Noticed() })
@@ -162,6 +172,28 @@ func TestBootsAreRestoredWithStepsThatKernelsNotice(t *testing.T) {
 			}
 			if control && len(r.Checks) < 4 {
 				t.Errorf("%s: %d checks in a window of 4", r.Trial.Cell.Key(), len(r.Checks))
+			}
+		}
+		return
+	}
+}
+
+// Told a frequency that is 5 % wrong, every kernel condemns its TSC for the skew.
+func TestBootsThatAreToldAWrongFrequencyAreNotStable(t *testing.T) {
+	if os.Getenv("CSWATCH_TEST_LONG") == "" {
+		t.Skip("internal/qemu boots 5.10 and 7 so in every run; set CSWATCH_TEST_LONG=1 for campaigns of all kernels")
+	}
+	c := realConfig(t, allSeries()...)
+	for try := 1; ; try++ {
+		results := campaignOf(t, c, &campaign.Plan{Window: campaign.Duration(20 * time.Second), Grids: []campaign.Grid{
+			{Kernels: allSeries(), CPUs: list(2), Loads: list("none"), Delays: list(campaign.Delay{}), Faults: list(fault(t, "rate +5%"), fault(t, "rate -5%")), Boots: 1},
+		}})
+		if slices.ContainsFunc(results, func(r *campaign.Result) bool { return !r.Verdict().Noticed() }) && try < tries {
+			continue
+		}
+		for _, r := range results {
+			if !r.Verdict().Noticed() {
+				t.Errorf("%s: %s %s", r.Trial.Cell.Key(), r.Outcome, r.Cause)
 			}
 		}
 		return
@@ -217,6 +249,81 @@ func TestBootsOfWhichQEMUIsKilledAreLost(t *testing.T) {
 		t.Error(err)
 	}
 	verifyAll(t, dir, 1)
+}
+
+// Ten times the runner is killed and ten times a QEMU, in the middle of boots: each
+// trial has one outcome, and nothing that had ended changes.
+func TestBootsAreLostWithTheirRunnerAndNothingElseIs(t *testing.T) {
+	if os.Getenv("CSWATCH_TEST_LONG") == "" {
+		t.Skip("takes minutes: set CSWATCH_TEST_LONG=1")
+	}
+	realConfig(t, "5.10")
+	const boots, wanted = 60, 10
+	p := &campaign.Plan{Schema: campaign.PlanSchema, Executor: campaign.InQEMU, Accelerator: qemu.TCG, Seed: 1, Window: campaign.Duration(time.Second), Grids: []campaign.Grid{
+		{Kernels: list("5.10"), CPUs: list(2), Loads: list("none"), Delays: list(campaign.Delay{}), Faults: list(campaign.Fault{}), Boots: boots},
+	}}
+	dir := filepath.Join(t.TempDir(), "campaign")
+	if err := newStore(t, p, dir).Close(); err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(2, 0))
+	runners, machines := 0, 0
+	seen := map[string]campaign.Judgement{}
+	for whole := false; !whole; {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), killVariable+"="+dir)
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		var err error
+		for running := true; running; {
+			select {
+			case err = <-ended:
+				running = false
+			case <-time.After(time.Duration(500+rng.IntN(3000)) * time.Millisecond):
+				switch {
+				case runners < wanted && rng.IntN(2) == 0:
+					if cmd.Process.Kill() == nil {
+						runners++
+					}
+				case machines < wanted:
+					if exec.Command("pkill", "-9", "-o", "-P", strconv.Itoa(cmd.Process.Pid), "qemu-system").Run() == nil {
+						machines++
+					}
+				}
+			}
+		}
+		if whole = err == nil; !whole && cmd.ProcessState.ExitCode() != -1 {
+			t.Fatalf("%v: %s", err, stderr.String())
+		}
+		s, err := store.Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := outcomes(t, s)
+		for id, j := range seen {
+			if now[id] != j {
+				t.Fatalf("trial %s had come to %+v, and after a kill it is %+v", id, j, now[id])
+			}
+		}
+		seen = now
+	}
+	by := map[campaign.Outcome]int{}
+	for _, j := range seen {
+		by[j.Outcome]++
+	}
+	t.Logf("the runner was killed %d times, QEMU %d times: %v", runners, machines, by)
+	if len(seen) != boots || by[campaign.Lost]+by[campaign.NeverBooted] < machines {
+		t.Errorf("%d trials of %d have an outcome: %v", len(seen), boots, by)
+	}
+	if runners < wanted || machines < wanted {
+		t.Errorf("killed too rarely: the campaign is too short")
+	}
+	verifyAll(t, dir, boots)
 }
 
 func TestWhatCannotBeBootedIsSaidBeforeAnythingBegins(t *testing.T) {

@@ -188,7 +188,7 @@ func (q *QEMU) Carry(ctx context.Context, t *campaign.Trial) (Carried, error) {
 func (q *QEMU) spec(c *campaign.Cell) qemu.Spec {
 	k := q.kernels[c.Kernel]
 	s := qemu.Spec{
-		Kernel: k.Source, Append: slices.Concat(q.Plan.Append, c.Set), CPUs: c.CPUs, Accelerator: q.accelerator,
+		Kernel: k.Source, Append: slices.Concat(q.Plan.Append, c.Set), CPUs: c.CPUs, Accelerator: q.accelerator, Limit: time.Duration(q.Plan.Limit),
 		Plan: guest.Plan{Window: time.Duration(q.Plan.Window), EndOn: endEarly(), Linger: linger},
 	}
 	if kind := load.Kind(c.Load); !kind.Quiet() {

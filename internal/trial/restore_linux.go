@@ -174,7 +174,9 @@ func (q *QEMU) restore(ctx context.Context, t *campaign.Trial) (Carried, error) 
 	}
 	spec := q.spec(&t.Cell)
 	spec.From, spec.Plan.Window = path, stateWindow
-	spec.Limit = time.Minute + 3*time.Duration(q.Plan.Window)
+	if spec.Limit == 0 { // that of the plan's window, not of the saved machine's
+		spec.Limit = time.Minute + 3*time.Duration(q.Plan.Window)
+	}
 	if f := t.Cell.Fault; f.Kind == campaign.Step {
 		spec.Steps = []snapshot.Step{{CPU: f.CPU, Cycles: snapshot.Cycles(f.By, facts.TSCHz)}}
 	}

@@ -213,12 +213,16 @@ func goOn(dir string) error {
 	if err := Lose(p, s, repairs.Interrupted); err != nil {
 		return err
 	}
-	m, err := sim.Builtin(p.Machine)
-	if err != nil {
-		return err
+	var e Executor = &QEMU{Plan: p, States: filepath.Join(dir, store.Scratch)}
+	if p.Executor == campaign.Simulated {
+		m, err := sim.Builtin(p.Machine)
+		if err != nil {
+			return err
+		}
+		e = &Simulated{Plan: p, Machine: m}
 	}
 	// Each line lets the parent see that a trial is over, and kill in the middle of the next ones.
-	r := Runner{Plan: p, Store: s, Executor: &Simulated{Plan: p, Machine: m}, Slots: 3, Tell: func(p Progress) { fmt.Println(p.Result.Trial.ID) }}
+	r := Runner{Plan: p, Store: s, Executor: e, Slots: 3, Tell: func(p Progress) { fmt.Println(p.Result.Trial.ID) }}
 	ctx := context.Background()
 	return r.Run(ctx, ctx)
 }
