@@ -79,6 +79,17 @@ func TestEveryReadComesOutOnceHoweverTheLinesAreCut(t *testing.T) {
 	}
 }
 
+// awaitSize waits until the pipe takes so many bytes.
+func awaitSize(t *testing.T, w *os.File, want int) {
+	t.Helper()
+	for size := 0; size != want; time.Sleep(time.Millisecond) {
+		var err error
+		if size, err = unix.FcntlInt(w.Fd(), unix.F_GETPIPE_SZ, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A writer that fills the page stands until the tap reads on, and only once the tap is armed.
 func TestAnArmedTapHoldsTheWriter(t *testing.T) {
 	const held = 20 * time.Millisecond
@@ -95,21 +106,13 @@ func TestAnArmedTapHoldsTheWriter(t *testing.T) {
 		return time.Since(began)
 	}
 	write()
-	await := func(want int) {
-		for size := 0; size != want; time.Sleep(time.Millisecond) {
-			var err error
-			if size, err = unix.FcntlInt(w.Fd(), unix.F_GETPIPE_SZ, 0); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
 	tap.Arm()
-	await(pageSize)
+	awaitSize(t, w, pageSize)
 	if took := write(); took < held {
 		t.Errorf("a dump took %v, want %v at least", took, held)
 	}
 	tap.Disarm()
-	await(roomy)
+	awaitSize(t, w, roomy)
 	write()
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -135,4 +138,112 @@ func TestThePipeIsGoneAfterwards(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
+}
+
+// scripted draws what it is told, then nothing, and counts.
+type scripted struct {
+	delays []time.Duration
+	asked  int
+}
+
+func (s *scripted) Next() time.Duration {
+	s.asked++
+	if s.asked > len(s.delays) {
+		return 0
+	}
+	return s.delays[s.asked-1]
+}
+
+func (s *scripted) String() string { return "scripted" }
+
+// guestWriter writes what QEMU does while a guest reads the counter: for each read a
+// dump in several writes, the last of them of many lines, and a line for the read.
+type guestWriter struct {
+	t      *testing.T
+	w      *os.File
+	reads  int
+	stamps []time.Time // when each read was there
+}
+
+func (g *guestWriter) read() {
+	g.t.Helper()
+	dump := []string{"Trace 0: 0x7f [0/0/0] \n", strings.Repeat("RAX=0000000000000000 RBX=0000000000000000\n", 34), strings.Repeat("FPR0=0000000000000000 0000 FPR1=0000000000000000 0000\n", 25)}
+	g.reads++
+	line := fmt.Sprintf("1@1.%06d:memory_region_ops_read cpu 0 mr 0x1 addr 0xfed000f0 value %#x size 4 name 'hpet'\n", g.reads, g.reads)
+	for _, text := range dump {
+		if _, err := g.w.WriteString(text); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	g.stamps = append(g.stamps, time.Now())
+	if _, err := g.w.WriteString(line); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// Each attempt has a draw of its own. One that is to be held is, before its second
+// read; one that went by in the meantime is missed, and its draw with it.
+func TestEachAttemptIsHeldAsItsOwnDrawSays(t *testing.T) {
+	const d = 30 * time.Millisecond
+	model := &scripted{delays: []time.Duration{0, d, 0, d, d, 0}}
+	var got []uint64
+	tap := aTap(t, &Hold{Address: 0x1000, Model: model, Attempt: 3}, func(r Read) { got = append(got, r.Value) })
+	g := &guestWriter{t: t, w: open(t, tap)}
+	tap.Arm()
+	for range 6 { // checks of one attempt each
+		for range 3 {
+			g.read()
+		}
+		time.Sleep(pause + 20*time.Millisecond) // what separates checks
+	}
+	if err := g.w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	counts, err := tap.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 18 {
+		t.Fatalf("%d reads came out, want 18", len(got))
+	}
+	if counts.Held+counts.Missed != 3 || model.asked != 6+2 {
+		t.Errorf("held %d, missed %d, the model was asked %d times; want 3 in all, and two draws ahead", counts.Held, counts.Missed, model.asked)
+	}
+	long := 0
+	for i := 0; i < len(g.stamps); i += 3 {
+		if g.stamps[i+1].Sub(g.stamps[i]) >= d-time.Millisecond {
+			long++
+		}
+	}
+	if long < counts.Held {
+		t.Errorf("%d attempts took so long before their second read, %d were held", long, counts.Held)
+	}
+}
+
+// In an episode the attempts of one check follow each other at once.
+func TestAttemptsOfOneCheckAreHeldOneAfterAnother(t *testing.T) {
+	const d, attempts = 5 * time.Millisecond, 8
+	model := &scripted{}
+	for range attempts {
+		model.delays = append(model.delays, d)
+	}
+	tap := aTap(t, &Hold{Address: 0x1000, Model: model, Attempt: 3}, func(Read) {})
+	g := &guestWriter{t: t, w: open(t, tap)}
+	tap.Arm()
+	awaitSize(t, g.w, pageSize)
+	for range 3 * attempts {
+		g.read()
+	}
+	if err := g.w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	counts, err := tap.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Later ones may go by before the pipe takes one page again.
+	if counts.Held == 0 || counts.Held+counts.Missed != attempts {
+		t.Errorf("held %d, missed %d of %d", counts.Held, counts.Missed, attempts)
+	}
+	t.Logf("%+v", counts)
 }
