@@ -60,6 +60,7 @@ func simulatedPlan(boots int) *campaign.Plan {
 		Schema: campaign.PlanSchema, Executor: campaign.Simulated, Machine: "qemu-skylake", Seed: 3, Window: campaign.Duration(10 * time.Second),
 		Grids: []campaign.Grid{
 			{Kernels: []string{"5.10.223"}, Set: []string{campaign.RetriesParameter + "=1,10"}, CPUs: []int{2}, Loads: []string{"none"}, Delays: []campaign.Delay{burst}, Faults: []campaign.Fault{{}}, Boots: boots},
+			{Kernels: []string{"6.1.192"}, CPUs: []int{2}, Loads: []string{"none"}, Delays: []campaign.Delay{{}}, Faults: []campaign.Fault{{Kind: campaign.Rate, CPU: campaign.AllCPUs, PPM: -50000}}, Boots: 2},
 			{Kernels: []string{"7.3.4"}, CPUs: []int{2, 4}, Loads: []string{"none"}, Delays: []campaign.Delay{{}, burst}, Faults: []campaign.Fault{{}}, Boots: boots},
 		},
 		Searches: []campaign.Search{{Kernels: []string{"6.12"}, CPUs: []int{2}, Loads: []string{"none"}, Fault: "step",
@@ -99,14 +100,22 @@ func TestACampaignComesToTheSameWhateverTheNumberOfSlots(t *testing.T) {
 	for _, slots := range []int{1, 3} {
 		dir := filepath.Join(t.TempDir(), "campaign")
 		s := newStore(t, p, dir)
-		told := 0
-		r := Runner{Plan: p, Store: s, Executor: simulated(t, p), Slots: slots, Tell: func(Progress) { told++ }}
+		told, wrong := 0, 0
+		r := Runner{Plan: p, Store: s, Executor: simulated(t, p), Slots: slots, Tell: func(p Progress) {
+			told++
+			if p.Result.Trial.Cell.Fault.Kind == campaign.Rate && p.Result.Verdict().Noticed() {
+				wrong++
+			}
+		}}
 		if err := r.Run(t.Context(), t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		got := outcomes(t, s)
 		if told != len(got) || len(got) < 12*6+6 {
 			t.Errorf("told of %d trials of %d", told, len(got))
+		}
+		if wrong != 2 {
+			t.Errorf("a rate that is 5 %% wrong was noticed %d times of 2", wrong)
 		}
 		if want == nil {
 			want = got
@@ -127,6 +136,28 @@ func TestACampaignComesToTheSameWhateverTheNumberOfSlots(t *testing.T) {
 	}
 	if causes[campaign.Verdict{Outcome: campaign.Unstable, Cause: campaign.ReadDelay}] == 0 || causes[campaign.Verdict{Outcome: campaign.Unstable, Cause: campaign.Skew}] == 0 || causes[campaign.Verdict{Outcome: campaign.Stable}] == 0 {
 		t.Errorf("outcomes %v: want some of each", causes)
+	}
+}
+
+func TestWhatHasNoCounterpartInASimulationIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*campaign.Plan)
+		want   string
+	}{
+		{"a load", func(p *campaign.Plan) { p.Grids[0].Loads = []string{"cpu"} }, "load cpu"},
+		{"another parameter", func(p *campaign.Plan) { p.Append = []string{"tsc=reliable"} }, "the parameter tsc=reliable has no counterpart"},
+		{"delays of the reference", func(p *campaign.Plan) { p.Grids[0].Delays[0].On = campaign.OnReference }, "hold the read-back of the TSC only"},
+		{"a kernel that nobody knows", func(p *campaign.Plan) { p.Grids[0].Kernels[0] = "99" }, "kernel=99"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := simulatedPlan(1)
+			c.change(p)
+			r := Runner{Plan: p, Executor: simulated(t, p)}
+			if err := r.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Error(err)
+			}
+		})
 	}
 }
 
