@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cswatch/cswatch/internal/campaign"
 	"github.com/cswatch/cswatch/internal/store"
+	"github.com/cswatch/cswatch/internal/trial"
 )
 
 func TestTheDocumentsOfACampaignAreDescribedAndNothingElse(t *testing.T) {
@@ -48,14 +52,33 @@ func TestTheDocumentsOfACampaignAreDescribedAndNothingElse(t *testing.T) {
 				}
 			}
 		}
-		described := map[string]bool{}
-		for _, cells := range rows(section(t, read(t, folder+"/campaigns.md"), c.heading)) {
-			for _, key := range code(cells[0]) {
-				described[key] = true
-			}
-		}
-		if diff := cmp.Diff(sorted(keys), sorted(described)); diff != "" {
+		if diff := cmp.Diff(sorted(keys), sorted(documentedIn(t, "campaigns.md", c.heading))); diff != "" {
 			t.Errorf("keys of %s in docs/campaigns.md (-written +described):\n%s", c.heading, diff)
 		}
+	}
+}
+
+func TestEveryKeyOfTheResultOfATrialIsDescribedAndNoOther(t *testing.T) {
+	const heading = "## The result of a trial"
+	want := map[string]bool{}
+	keysOf(reflect.TypeFor[campaign.Result](), want, map[reflect.Type]bool{})
+	if diff := cmp.Diff(sorted(want), sorted(documentedIn(t, "campaigns.md", heading))); diff != "" {
+		t.Errorf("keys of %q in docs/campaigns.md (-written +described):\n%s", heading, diff)
+	}
+}
+
+// trialFile finds a name of a trial's files where package trial names them.
+var trialFile = regexp.MustCompile(`(?m)^\t\w+File\s+= "([^"]+)"`)
+
+func TestEveryFileOfATrialIsDescribedAndNoOther(t *testing.T) {
+	want := map[string]bool{"file-NAME": true} // named after what was fetched
+	for _, m := range trialFile.FindAllStringSubmatch(read(t, root+"/internal/trial/executor.go"), -1) {
+		want[m[1]] = true
+	}
+	if !want[trial.LogFile] || !want[trial.StderrFile] {
+		t.Fatalf("only %q were found in the source", sorted(want))
+	}
+	if diff := cmp.Diff(sorted(want), sorted(documentedIn(t, "campaigns.md", "## The files of a trial"))); diff != "" {
+		t.Errorf("files in docs/campaigns.md (-named +described):\n%s", diff)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"encoding"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,10 +14,12 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cswatch/cswatch/event"
+	"github.com/cswatch/cswatch/internal/campaign"
 	"github.com/cswatch/cswatch/internal/cli"
 	"github.com/cswatch/cswatch/internal/doctor"
 	"github.com/cswatch/cswatch/internal/explain"
@@ -27,17 +31,22 @@ import (
 
 // keysOf returns the JSON keys of a type and of all types in it.
 func keysOf(t reflect.Type, found map[string]bool, seen map[reflect.Type]bool) {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map || t.Kind() == reflect.Array {
-		t = t.Elem()
+	if value, ok := optional(t); ok {
+		keysOf(value, found, seen) // encoded as its value
+		return
+	}
+	if leaf(t) {
+		return
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Array:
+		keysOf(t.Elem(), found, seen)
+		return
 	}
 	if t.Kind() != reflect.Struct || seen[t] {
 		return
 	}
 	seen[t] = true
-	if value, ok := t.FieldByName("Value"); ok && strings.HasPrefix(t.Name(), "Opt[") {
-		keysOf(value.Type, found, seen) // encoded as its value
-		return
-	}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -54,16 +63,79 @@ func keysOf(t reflect.Type, found map[string]bool, seen map[reflect.Type]bool) {
 	}
 }
 
-// documented returns the keys in the first column of the tables of a section.
+// optional returns the type of the value of an event.Opt.
+func optional(t reflect.Type) (reflect.Type, bool) {
+	if t.Kind() != reflect.Struct || !strings.HasPrefix(t.Name(), "Opt[") {
+		return nil, false
+	}
+	value, ok := t.FieldByName("Value")
+	return value.Type, ok
+}
+
+// leaf reports whether a type writes its own JSON and that has no keys: text always,
+// anything else if its zero value is a string, a number or a bool. A null may stand
+// for an object.
+func leaf(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface {
+		return false // what it points to decides
+	}
+	if t.Implements(reflect.TypeFor[json.Marshaler]()) {
+		b, err := json.Marshal(reflect.Zero(t).Interface())
+		return err == nil && !strings.ContainsAny(string(b[:1]), "{[n")
+	}
+	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+}
+
+// documented returns the keys in the first column of the tables of a section of json.md.
 func documented(t testing.TB, heading string) map[string]bool {
 	t.Helper()
+	return documentedIn(t, "json.md", heading)
+}
+
+func documentedIn(t testing.TB, page, heading string) map[string]bool {
+	t.Helper()
 	found := map[string]bool{}
-	for _, cells := range rows(section(t, read(t, folder+"/json.md"), heading)) {
+	for _, cells := range rows(section(t, read(t, folder+"/"+page), heading)) {
 		for _, key := range code(cells[0]) {
 			found[key] = true
 		}
 	}
 	return found
+}
+
+// inText, inNumber and inObject write their own JSON.
+type (
+	inText   struct{ Hidden int }
+	inNumber struct{ Hidden int }
+	inObject struct{ Shown int }
+)
+
+func (inText) MarshalText() ([]byte, error)   { return []byte("text"), nil }
+func (inNumber) MarshalJSON() ([]byte, error) { return []byte("1"), nil }
+func (o inObject) MarshalJSON() ([]byte, error) {
+	type plain inObject
+	return json.Marshal(plain(o))
+}
+
+func TestTheKeysOfATypeAreThoseThatItsJSONHas(t *testing.T) {
+	type inner struct {
+		Deep int `json:"deep"`
+	}
+	type document struct {
+		Text    inText           `json:"text"`
+		Texts   []inText         `json:"texts"`
+		Number  *inNumber        `json:"number"`
+		Object  *inObject        `json:"object"`
+		Maybe   event.Opt[inner] `json:"maybe"`
+		Times   map[string]inner `json:"times"`
+		Nothing int              `json:"-"`
+	}
+	found := map[string]bool{}
+	keysOf(reflect.TypeFor[document](), found, map[reflect.Type]bool{})
+	want := []string{"Shown", "deep", "maybe", "number", "object", "text", "texts", "times"}
+	if diff := cmp.Diff(want, sorted(found)); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
 }
 
 func sorted(set map[string]bool) []string {
@@ -87,6 +159,9 @@ func TestEveryJSONKeyOfADocumentIsDescribedAndNoOther(t *testing.T) {
 		{"## cswatch.simulate/v1", reflect.TypeFor[report.Simulation](), nil},
 		{"## cswatch.simulate-log/v1", reflect.TypeFor[report.SimulatedLog](), nil},
 		{"## cswatch.fit/v1", reflect.TypeFor[report.Fit](), nil},
+		{"## cswatch.trial-report/v1", reflect.TypeFor[report.Campaign](), nil},
+		{"## cswatch.trial-status/v1", reflect.TypeFor[report.TrialStatus](), nil},
+		{"## cswatch.trial-comparison/v1", reflect.TypeFor[report.TrialComparisons](), nil},
 		{"## cswatch.explain/v1", reflect.TypeFor[explain.Entry](), []string{"schema", "query", "entries"}},
 		{"## cswatch.snapshot/v1", reflect.TypeFor[machine.Snapshot](), nil},
 	}
@@ -145,6 +220,29 @@ func describes(t *testing.T, heading string, document []byte) {
 		if !known[key] {
 			t.Errorf("docs/json.md: section %q lacks the key %q", heading, key)
 		}
+	}
+}
+
+func TestTheColumnsOfTheCSVOfACampaignAreDescribedInTheirOrder(t *testing.T) {
+	plan := &campaign.Plan{Schema: campaign.PlanSchema, Executor: campaign.InQEMU, Window: campaign.Duration(time.Second)}
+	c, err := report.CampaignOf(plan, nil, nil, false, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := report.TrialCSV(&out, c); err != nil {
+		t.Fatal(err)
+	}
+	columns, err := csv.NewReader(&out).Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var described []string
+	for _, cells := range rows(section(t, read(t, folder+"/json.md"), "## The CSV of a campaign")) {
+		described = append(described, code(cells[0])...)
+	}
+	if diff := cmp.Diff(columns, described); diff != "" {
+		t.Errorf("columns in docs/json.md (-written +described):\n%s", diff)
 	}
 }
 
