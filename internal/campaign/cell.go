@@ -60,11 +60,12 @@ type Trial struct {
 	Seed       uint64 `json:"seed"`
 }
 
-// trial returns a trial of a cell. Its seed depends on the plan's and on its id.
+// trial returns a trial of a cell. Its seed depends on the plan's and on its id, and has
+// the 53 bits that every reader of JSON keeps.
 func (p *Plan) trial(c *Cell, repetition int) Trial {
 	id := fmt.Sprintf("%s-%04d", c.ID(), repetition)
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", p.Seed, id))
-	return Trial{ID: id, Cell: *c, Repetition: repetition, Seed: binary.BigEndian.Uint64(sum[:8])}
+	return Trial{ID: id, Cell: *c, Repetition: repetition, Seed: binary.BigEndian.Uint64(sum[:8]) >> 11}
 }
 
 // Planned is a cell of a grid with its rules.

@@ -123,7 +123,9 @@ func CampaignOf(plan *campaign.Plan, results []*campaign.Result, edges []campaig
 	if err != nil {
 		return nil, fmt.Errorf("report on a campaign: %w", err)
 	}
-	c := &Campaign{Schema: TrialSchema, Inputs: plan, Over: len(results), Pending: pending, Running: running, results: results, delays: map[string]bool{}, controls: map[string]bool{}}
+	inputs := *plan
+	inputs.Grids = list(inputs.Grids) // [] in every document
+	c := &Campaign{Schema: TrialSchema, Inputs: &inputs, Over: len(results), Pending: pending, Running: running, results: results, delays: map[string]bool{}, controls: map[string]bool{}}
 	var cells []campaign.Cell
 	searched := map[string]bool{}
 	for i := range planned {
@@ -170,9 +172,6 @@ func TrialJSON(w io.Writer, c *Campaign) error {
 	d := *c
 	d.Cells, d.Series, d.Comparisons, d.Searches = list(d.Cells), list(d.Series), list(d.Comparisons), list(d.Searches)
 	d.Measured, d.Condemnations, d.Warnings = list(d.Measured), list(d.Condemnations), list(d.Warnings)
-	plan := *d.Inputs
-	plan.Grids = list(plan.Grids)
-	d.Inputs = &plan
 	return writeJSON(w, &d, "the report on the campaign")
 }
 
