@@ -232,3 +232,14 @@ func TestEveryColourStandsOutFromItsGround(t *testing.T) {
 		}
 	}
 }
+
+func TestNoLineEndsBetweenANumberAndItsPerCent(t *testing.T) {
+	d := &drawing{w: 2*margin + 40*charWidth*0.95}
+	for n := range 30 {
+		for _, line := range d.wrapped(strings.Repeat("x ", n) + "intervals of 95 % and more of 0.1 %, or so") {
+			if strings.HasPrefix(line, "%") {
+				t.Errorf("behind %d words a line begins with %q", n, line)
+			}
+		}
+	}
+}

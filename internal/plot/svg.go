@@ -114,7 +114,8 @@ func (d *drawing) wrapped(text string) []string {
 	room := int((d.w - 2*margin) / (charWidth * 0.95))
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(strings.ReplaceAll(text, " %", "\x00%")) { // a number and its per cent stay together
+		word = strings.ReplaceAll(word, "\x00", " ")
 		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > room {
 			lines, line = append(lines, line), ""
 		}
