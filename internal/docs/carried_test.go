@@ -1,0 +1,93 @@
+package docs
+
+import (
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cswatch/cswatch/internal/campaign"
+	"github.com/cswatch/cswatch/sim"
+)
+
+// campaignsFolder has the campaigns that were carried out.
+const campaignsFolder = folder + "/campaigns"
+
+func TestThePlansOfCampaignsCanBeCarriedOut(t *testing.T) {
+	plans, err := filepath.Glob(campaignsFolder + "/*.toml")
+	if err != nil || len(plans) < 4 {
+		t.Fatalf("plans %q, error %v", plans, err)
+	}
+	for _, name := range plans {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := campaign.ReadPlan(f)
+		f.Close()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if next, err := p.Next(func(string) (campaign.Verdict, bool) { return campaign.Verdict{}, false }); err != nil || len(next) == 0 {
+			t.Errorf("%s: %d trials, error %v", name, len(next), err)
+		}
+	}
+	f, err := os.Open(campaignsFolder + "/measured.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := sim.Parse(f); err != nil {
+		t.Error(err)
+	}
+}
+
+// counted reads the cells of a campaign.
+func counted(t *testing.T, name string) []map[string]string {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(lines) < 2 {
+		t.Fatalf("%s: %d lines, error %v", name, len(lines), err)
+	}
+	var cells []map[string]string
+	for _, line := range lines[1:] {
+		cell := map[string]string{}
+		for i, value := range line {
+			cell[lines[0][i]] = value
+		}
+		cells = append(cells, cell)
+	}
+	return cells
+}
+
+func TestThePageOnRetriesSaysWhatWasCounted(t *testing.T) {
+	page := read(t, campaignsFolder+"/retries.md")
+	trials := 0
+	for _, c := range counted(t, campaignsFolder+"/retries.csv") {
+		var n int
+		if _, err := fmt.Sscan(c["trials"], &n); err != nil {
+			t.Fatal(err)
+		}
+		trials += n
+		// Cells of 5.10 stand in the report, with all their boots; all delayed ones in a table, with those that were decided.
+		report := fmt.Sprintf("Reboots: %s  TSC unstable: %s\n", c["trials"], c["unstable"])
+		table := fmt.Sprintf("| %s of %s, ", c["unstable"], c["boots"])
+		if c["kernel"] == "5.10" && !strings.Contains(page, report) {
+			t.Errorf("the page does not show %q", report)
+		}
+		if c["delay"] != "none" && !strings.Contains(page, table) {
+			t.Errorf("the page does not show %q", table)
+		}
+	}
+	if !strings.Contains(page, fmt.Sprintf("%d boots in QEMU", trials)) {
+		t.Errorf("the page does not speak of %d boots", trials)
+	}
+}
