@@ -159,7 +159,7 @@ func CampaignOf(plan *campaign.Plan, results []*campaign.Result, edges []campaig
 	}
 	c.series()
 	for i := range edges {
-		c.Searches = append(c.Searches, trialSearch(&edges[i]))
+		c.Searches = append(c.Searches, trialSearch(&edges[i], all))
 	}
 	c.measure()
 	c.Boots, c.Restores = durations(results, false), durations(results, true)

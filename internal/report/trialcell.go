@@ -60,17 +60,23 @@ func trialNoticed(t *campaign.Tally) TrialNoticed {
 	n := t.Noticed()
 	d := TrialNoticed{Noticed: n.Events, Told: n.Trials}
 	d.Rate, d.Low, d.High = rates(n)
+	d.Times = noticedTimes(t.Results)
+	return d
+}
+
+// noticedTimes are how long faults went unnoticed, nil where it is known of none.
+func noticedTimes(results []*campaign.Result) *TrialTimes {
 	var times []int64
-	for _, r := range t.Results {
+	for _, r := range results {
 		if ns, known := r.NoticedNS.Get(); known && r.Verdict().Noticed() {
 			times = append(times, ns)
 		}
 	}
-	if len(times) > 0 {
-		slices.Sort(times)
-		d.Times = &TrialTimes{Known: len(times), Least: times[0], Median: campaign.Quantile(times, 0.5), Most: times[len(times)-1]}
+	if len(times) == 0 {
+		return nil
 	}
-	return d
+	slices.Sort(times)
+	return &TrialTimes{Known: len(times), Least: times[0], Median: campaign.Quantile(times, 0.5), Most: times[len(times)-1]}
 }
 
 // attempts counts at which attempt the kernel gave up.

@@ -83,6 +83,11 @@ func (p *page) trialSearches(c *Campaign) {
 		s := &c.Searches[i]
 		p.say("  ", cellName(&s.Cell)+", "+whereText(s.Where))
 		p.outcome("edge", s.edge())
+		noticed := 0
+		for _, at := range s.Points {
+			noticed += at.Noticed
+		}
+		p.after(s.Times, noticed)
 		if len(s.Points) == 0 {
 			continue
 		}

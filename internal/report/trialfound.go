@@ -101,6 +101,7 @@ type TrialSearch struct {
 	Over      bool         `json:"over"`
 	Why       string       `json:"why,omitempty"` // it ended without an edge
 	Points    []TrialPoint `json:"points"`
+	Times     *TrialTimes  `json:"after_ns,omitempty"` // how long the steps went unnoticed that were noticed, of all amounts
 }
 
 // TrialPoint is an amount that was tried.
@@ -114,14 +115,22 @@ type TrialPoint struct {
 	High    *float64 `json:"rate_high,omitempty"`
 }
 
-func trialSearch(e *campaign.Edge) TrialSearch {
+func trialSearch(e *campaign.Edge, tallies []campaign.Tally) TrialSearch {
 	s := TrialSearch{Search: e.Search, Cell: e.Cell, Where: e.Where, NoticedNS: int64(e.Noticed), MissedNS: int64(e.Missed), Over: e.Over, Why: e.Why, Points: []TrialPoint{}}
 	s.Set = list(s.Set)
+	var results []*campaign.Result
 	for _, at := range e.Points {
+		cell := e.CellAt(at.By)
+		for i := range tallies {
+			if tallies[i].Cell.ID() == cell.ID() {
+				results = append(results, tallies[i].Results...)
+			}
+		}
 		p := TrialPoint{ByNS: int64(at.By), Noticed: at.Count.Events, Told: at.Count.Trials, Aside: at.Aside}
 		p.Rate, p.Low, p.High = rates(at.Count)
 		s.Points = append(s.Points, p)
 	}
+	s.Times = noticedTimes(results)
 	return s
 }
 

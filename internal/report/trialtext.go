@@ -216,16 +216,22 @@ func (p *page) noticed(c *TrialCell, exact bool) {
 	default:
 		p.outcome("noticed", fmt.Sprintf("%d of %d that told, %s", n.Noticed, n.Told, rate))
 	}
-	if t := n.Times; t != nil {
-		text := lasting(float64(t.Median))
-		if t.Known > 1 {
-			text = fmt.Sprintf("median %s, from %s to %s", text, lasting(float64(t.Least)), lasting(float64(t.Most)))
-		}
-		if t.Known < n.Noticed {
-			text += fmt.Sprintf(", in the %d of which it is known", t.Known)
-		}
-		p.outcome("after", text)
+	p.after(n.Times, n.Noticed)
+}
+
+// after says how long faults went unnoticed that so many trials noticed.
+func (p *page) after(t *TrialTimes, noticed int) {
+	if t == nil {
+		return
 	}
+	text := lasting(float64(t.Median))
+	if t.Known > 1 {
+		text = fmt.Sprintf("median %s, from %s to %s", text, lasting(float64(t.Least)), lasting(float64(t.Most)))
+	}
+	if t.Known < noticed {
+		text += fmt.Sprintf(", in the %d of which it is known", t.Known)
+	}
+	p.outcome("after", text)
 }
 
 // causesText counts why TSCs were condemned; a cause of all needs no count.
