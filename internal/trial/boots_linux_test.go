@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -211,12 +212,31 @@ func TestBootsThatComeToNothingAreNotStable(t *testing.T) {
 	}
 }
 
+// killQEMU kills a QEMU that a process has started, and reports whether there was one.
+func killQEMU(parent int) bool {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has ended
+		}
+		// PID (NAME) STATE PARENT ..., the name cut at 15 bytes.
+		head, rest, _ := strings.Cut(string(text), ") ")
+		pid, command, _ := strings.Cut(head, " (")
+		fields := strings.Fields(rest)
+		if len(fields) < 2 || !strings.HasPrefix(command, "qemu-system") || fields[1] != strconv.Itoa(parent) {
+			continue
+		}
+		if n, err := strconv.Atoi(pid); err == nil && syscall.Kill(n, syscall.SIGKILL) == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // QEMU that is killed takes one trial with it: it is lost, and the next goes on.
 func TestBootsOfWhichQEMUIsKilledAreLost(t *testing.T) {
 	c := realConfig(t, "5.10")
-	if _, err := exec.LookPath("pkill"); err != nil {
-		t.Skip("pkill is not installed (package procps)")
-	}
 	p := &campaign.Plan{Schema: campaign.PlanSchema, Executor: campaign.InQEMU, Accelerator: qemu.TCG, Window: campaign.Duration(time.Minute), Grids: []campaign.Grid{
 		{Kernels: list("5.10"), CPUs: list(2), Loads: list("none"), Delays: list(campaign.Delay{}), Faults: list(campaign.Fault{}), Boots: 1},
 	}}
@@ -228,7 +248,7 @@ func TestBootsOfWhichQEMUIsKilledAreLost(t *testing.T) {
 		// The kernel's parent is this process: no other QEMU is met.
 		for range 600 {
 			time.Sleep(100 * time.Millisecond)
-			if exec.Command("pkill", "-9", "-P", pidText(), "qemu-system").Run() == nil {
+			if killQEMU(os.Getpid()) {
 				return
 			}
 		}
@@ -291,7 +311,7 @@ func TestBootsAreLostWithTheirRunnerAndNothingElseIs(t *testing.T) {
 						runners++
 					}
 				case machines < wanted:
-					if exec.Command("pkill", "-9", "-o", "-P", strconv.Itoa(cmd.Process.Pid), "qemu-system").Run() == nil {
+					if killQEMU(cmd.Process.Pid) {
 						machines++
 					}
 				}

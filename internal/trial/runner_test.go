@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +19,6 @@ import (
 	"github.com/cswatch/cswatch/internal/store"
 	"github.com/cswatch/cswatch/sim"
 )
-
-func pidText() string { return strconv.Itoa(os.Getpid()) }
 
 func newStore(t *testing.T, p *campaign.Plan, dir string) *store.Store {
 	t.Helper()
