@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,5 +90,47 @@ func TestThePageOnRetriesSaysWhatWasCounted(t *testing.T) {
 	}
 	if !strings.Contains(page, fmt.Sprintf("%d boots in QEMU", trials)) {
 		t.Errorf("the page does not speak of %d boots", trials)
+	}
+}
+
+func TestThePageOnDetectionSaysWhatWasCounted(t *testing.T) {
+	page := read(t, campaignsFolder+"/detection.md")
+	// The amounts between which a step begins to be noticed stand in the tables.
+	edges := map[string][]string{
+		"5.10": {"+387us", "+398us"}, "6.1": {"+387us", "+398us"}, "6.12": {"+487us", "+501us"}, "7.0": {"+487us", "+501us"}, "7": {"+266us", "+274us"},
+	}
+	shown := 0
+	for name, trials := range map[string]int{"step": 640, "cpu1": 432, "cpu1-7": 60} {
+		n := 0
+		for _, c := range counted(t, campaignsFolder+"/"+name+".csv") {
+			var boots int
+			if _, err := fmt.Sscan(c["trials"], &boots); err != nil {
+				t.Fatal(err)
+			}
+			n += boots
+			fault := strings.Fields(c["fault"])
+			if len(fault) < 2 {
+				continue
+			}
+			of := fmt.Sprintf("%s of %s", c["noticed"], c["noticed_of"])
+			want := ""
+			switch {
+			case name == "cpu1-7":
+				want = of + ", "
+			case slices.Contains(edges[c["kernel"]], fault[1]):
+				want = strings.TrimSuffix(fault[1][1:], "us") + " us (" + of + ")"
+			default:
+				continue
+			}
+			if shown++; !strings.Contains(page, want) {
+				t.Errorf("%s, %s, %s: the page does not say %q", name, c["kernel"], c["fault"], want)
+			}
+		}
+		if n != trials {
+			t.Errorf("%s: %d trials were counted, the pages speak of %d", name, n, trials)
+		}
+	}
+	if shown != 10+8+4 {
+		t.Errorf("%d cells were looked for, want 22", shown)
 	}
 }
