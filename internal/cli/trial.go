@@ -51,11 +51,11 @@ func keptCampaign(dir string) (*report.Campaign, error) {
 		return nil, err
 	}
 	defer s.Close()
-	return campaignOf(s)
+	return campaignOf(s, store.Running(dir))
 }
 
-// campaignOf makes a report of a campaign.
-func campaignOf(s *store.Store) (*report.Campaign, error) {
+// campaignOf makes a report of a campaign, which somebody else may be carrying out.
+func campaignOf(s *store.Store, running bool) (*report.Campaign, error) {
 	plan, err := campaign.ReadPlan(bytes.NewReader(s.Plan()))
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func campaignOf(s *store.Store) (*report.Campaign, error) {
 	if err != nil {
 		return nil, err
 	}
-	return report.CampaignOf(plan, results, plan.Edges(known), len(s.Interrupted()) > 0, len(pending))
+	return report.CampaignOf(plan, results, plan.Edges(known), running, len(pending))
 }
 
 func newTrialStatusCommand(env *Env) *cobra.Command {
@@ -134,7 +134,7 @@ func newTrialReportCommand(env *Env) *cobra.Command {
 				return err
 			}
 		}
-		c, err := campaignOf(s)
+		c, err := campaignOf(s, store.Running(args[0]))
 		if err != nil {
 			return err
 		}

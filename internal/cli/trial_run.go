@@ -201,7 +201,7 @@ func (f *carryFlags) run(ctx context.Context, env *Env, r *trial.Runner, dir str
 			return fmt.Errorf("remove saved states: %w", err)
 		}
 	}
-	c, err := campaignOf(r.Store)
+	c, err := campaignOf(r.Store, false)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (v *verifier) unfinished(trial, format string, args ...any) {
 func (v *verifier) verify() error {
 	// A runner that begins or ends meanwhile changes what is unfinished. The folders
 	// come before the index, which then has at least what they have.
-	runs := isRun(v.dir)
+	runs := Running(v.dir)
 	plan, planErr := loadPlan(v.dir)
 	names, err := listTrials(v.dir)
 	if err != nil {
@@ -101,14 +101,14 @@ func (v *verifier) verify() error {
 	for _, name := range names {
 		v.folder(name)
 	}
-	if !runs && !isRun(v.dir) {
+	if !runs && !Running(v.dir) {
 		v.problems = append(v.problems, v.open...)
 	}
 	return nil
 }
 
-// isRun reports whether a process has the campaign's lock.
-func isRun(dir string) bool {
+// Running reports whether a process carries the campaign in a folder out: has its lock.
+func Running(dir string) bool {
 	f, err := os.Open(filepath.Join(dir, lockName))
 	if err != nil {
 		return false

@@ -56,6 +56,9 @@ func (r *Runner) Run(ctx, hard context.Context) error {
 		return err
 	}
 	slots := semaphore.NewWeighted(int64(r.Slots))
+	// After a failure, such as a full disk, no trial is begun that would be lost, too.
+	begin, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	for carried := 0; ; {
 		next, err := r.Plan.Next(r.known)
 		if err != nil || len(next) == 0 {
@@ -70,11 +73,18 @@ func (r *Runner) Run(ctx, hard context.Context) error {
 			return func(_ context.Context, n int) (struct{}, error) {
 				t := &next[n]
 				cost := int64(max(min(r.Executor.Cost(t, r.Slots), r.Slots), 1))
-				if err := slots.Acquire(ctx, cost); err != nil {
-					return struct{}{}, context.Cause(ctx)
+				if err := slots.Acquire(begin, cost); err != nil {
+					return struct{}{}, context.Cause(begin)
 				}
 				defer slots.Release(cost)
-				return struct{}{}, r.carry(hard, t)
+				if begin.Err() != nil { // a free slot is given out all the same
+					return struct{}{}, context.Cause(begin)
+				}
+				err := r.carry(hard, t)
+				if err != nil {
+					stop(err)
+				}
+				return struct{}{}, err
 			}
 		}
 		if err := dispatch.Run(ctx, len(next), r.Slots, work, func(int, struct{}) error { return nil }); err != nil {

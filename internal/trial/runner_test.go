@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -211,6 +212,43 @@ func TestACampaignThatWasStoppedGoesOn(t *testing.T) {
 }
 
 var errStopped = errors.New("stopped by the test")
+
+// failing carries out some trials, and then no more.
+type failing struct {
+	Executor
+	left atomic.Int64
+}
+
+func (f *failing) Carry(ctx context.Context, t *campaign.Trial) (Carried, error) {
+	if f.left.Add(-1) < 0 {
+		return Carried{}, errStopped
+	}
+	return f.Executor.Carry(ctx, t)
+}
+
+func TestAfterAFailureNoTrialIsBegun(t *testing.T) {
+	p := simulatedPlan(30)
+	dir := filepath.Join(t.TempDir(), "campaign")
+	s := newStore(t, p, dir)
+	e := &failing{Executor: simulated(t, p)}
+	e.left.Store(10)
+	r := Runner{Plan: p, Store: s, Executor: e, Slots: 1}
+	if err := r.Run(t.Context(), t.Context()); !errors.Is(err, errStopped) {
+		t.Fatal(err)
+	}
+	if n := len(outcomes(t, s)); n != 10 {
+		t.Errorf("%d trials are over, want 10", n)
+	}
+	begun := 0
+	for _, e := range s.Entries() {
+		if e.State == store.Started {
+			begun++
+		}
+	}
+	if begun != 1 {
+		t.Errorf("%d trials were begun and not ended, want the one that failed", begun)
+	}
+}
 
 // killVariable names the folder in which a child of this test runs a campaign.
 const killVariable = "CSWATCH_TEST_CAMPAIGN"
