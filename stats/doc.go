@@ -7,7 +7,7 @@
 // exact or well behaved there: [Wilson] and [ClopperPearson] never leave 0 to 1
 // and never shrink to a point, [Maximise] needs no derivative and finds a maximum
 // that lies on the edge, [ProfileInterval] says where an interval has no end.
-// [CochranArmitage] has exact p values beside the usual ones.
+// [CochranArmitage] has exact p values beside the usual ones, [QuantileRanks] supposes no distribution.
 // Each function names the paper or the book that it follows.
 //
 // The package draws no random numbers, keeps no state and knows nothing of

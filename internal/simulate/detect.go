@@ -41,36 +41,10 @@ func QuantileOf(t *sim.Tally, q float64) (Quantile, bool) {
 	if v.At, ok = t.Quantile(q); !ok {
 		return v, false
 	}
-	// The number of times below the true quantile is binomial. Both ends are ranks
-	// that it falls short of, or passes, with 2.5 %.
-	const tail = (1 - Confidence) / 2
-	below := func(k uint64) float64 { // P(fewer than k)
-		if k == 0 {
-			return 0
-		}
-		return stats.BinomialAtMost(stats.Count{Events: int(k - 1), Trials: int(n)}, q)
-	}
-	low := search(n, func(k uint64) bool { return below(k) > tail })
-	if low > 0 {
-		low--
-	}
-	high := search(n, func(k uint64) bool { return below(k) >= 1-tail })
-	v.Low, _ = t.Ranked(min(max(low, 1)-1, n-1))
-	v.High, _ = t.Ranked(min(max(high, 1)-1, n-1))
+	low, high := stats.QuantileRanks(int(n), q, Confidence)
+	v.Low, _ = t.Ranked(uint64(max(low, 1) - 1))
+	v.High, _ = t.Ranked(uint64(max(high, 1) - 1))
 	return v, true
-}
-
-// search returns the least k of 0 to n for which f holds, and n where it never does.
-func search(n uint64, f func(uint64) bool) uint64 {
-	low, high := uint64(0), n
-	for low < high {
-		if middle := low + (high-low)/2; f(middle) {
-			high = middle
-		} else {
-			low = middle + 1
-		}
-	}
-	return low
 }
 
 // Detection is how well a fault is found.
