@@ -1,0 +1,48 @@
+package bench
+
+import "time"
+
+// goWays are Go's own ways of reading the time.
+func goWays(base time.Time) []way {
+	return []way{
+		{
+			Way: Way{Path: PathTimeNow}, unit: Nanoseconds,
+			batch: func(n int) error { nowBatch(n); return nil },
+			values: func(out []uint64) error {
+				for i := range out {
+					t := time.Now() // both clocks, of which Sub takes the monotonic one
+					out[i] = uint64(t.Sub(base))
+				}
+				return nil
+			},
+		},
+		{
+			Way: Way{Path: PathTimeSince}, unit: Nanoseconds,
+			batch: func(n int) error { sinceBatch(base, n); return nil },
+			values: func(out []uint64) error {
+				for i := range out {
+					out[i] = uint64(time.Since(base))
+				}
+				return nil
+			},
+		},
+	}
+}
+
+// nowBatch is kept out of line so that each batch runs the same code.
+//
+//go:noinline
+func nowBatch(n int) (last time.Time) {
+	for range n {
+		last = time.Now()
+	}
+	return last
+}
+
+//go:noinline
+func sinceBatch(base time.Time, n int) (last time.Duration) {
+	for range n {
+		last = time.Since(base)
+	}
+	return last
+}
