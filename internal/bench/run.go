@@ -26,8 +26,8 @@ type edges struct {
 	slow func(ctx context.Context) (bool, error)
 }
 
-// Run measures by the plan. It needs no privilege but for the counters that ask for it, and
-// takes about 2 s, 2 s more for each number of CPUs and 4 s for each counter.
+// Run measures by the plan. It needs no privilege but for the counters that ask for it. By the
+// plan's defaults it takes about 1 s, and 1 s more for each number of CPUs that read together and 4 s for each counter.
 //
 // For the ACPI PM timer it starts a child: the program must have called hw.ChildMain. The result holds
 // what was measured before an error or the end of the context, too.

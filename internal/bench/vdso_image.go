@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// vdsoFunction returns the offset of a function in the image of a vDSO, a shared
+// vdsoFunction returns the offset of a function within the image of a vDSO, a shared
 // library of 64 bits and little endian that the kernel maps into each process. It
 // goes by the dynamic table alone, as the kernel keeps the section headers in some
 // releases and not in others.
@@ -17,6 +17,9 @@ func vdsoFunction(image []byte, name string) (offset uint64, err error) {
 	address, err := v.symbol(name)
 	if err != nil {
 		return 0, fmt.Errorf("look for %s in the vDSO: %w", name, err)
+	}
+	if address == 0 || address >= uint64(len(image)) {
+		return 0, fmt.Errorf("look for %s in the vDSO: it is said to lie at %#x of %#x bytes", name, address, len(image))
 	}
 	return address, nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // ownImage returns a copy of this process's vDSO.
-func ownImage(t *testing.T) []byte {
+func ownImage(t testing.TB) []byte {
 	t.Helper()
 	aux, err := unix.Auxv()
 	if err != nil {
@@ -51,7 +51,7 @@ func TestASpoiltImageIsAnError(t *testing.T) {
 	image := ownImage(t)
 	for n := 0; n < len(image); n += 1 + n/64 {
 		offset, err := vdsoFunction(image[:n], vdsoSymbol)
-		if err == nil && offset >= uint64(len(image)) {
+		if err == nil && offset >= uint64(n) {
 			t.Errorf("cut at %d it names offset %#x", n, offset)
 		}
 	}
@@ -77,4 +77,16 @@ func TestASpoiltImageIsAnError(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzVDSOFunction: any image gives an error, or a place within it.
+func FuzzVDSOFunction(f *testing.F) {
+	f.Add([]byte{}, vdsoSymbol)
+	f.Add(ownImage(f), vdsoSymbol)
+	f.Fuzz(func(t *testing.T, image []byte, name string) {
+		offset, err := vdsoFunction(image, name)
+		if (err == nil) != (offset != 0) || offset > 0 && offset >= uint64(len(image)) {
+			t.Errorf("%q lies at %#x of %#x bytes, error %v", name, offset, len(image), err)
+		}
+	})
 }

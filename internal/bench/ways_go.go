@@ -1,13 +1,21 @@
 package bench
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // goWays are Go's own ways of reading the time.
 func goWays(base time.Time) []way {
 	return []way{
 		{
 			Way: Way{Path: PathTimeNow}, unit: Nanoseconds,
-			batch: func(n int) error { nowBatch(n); return nil },
+			batch: func(n int) error {
+				if nowBatch(n).Before(base) {
+					return errBeforeStart
+				}
+				return nil
+			},
 			values: func(out []uint64) error {
 				for i := range out {
 					t := time.Now() // both clocks, of which Sub takes the monotonic one
@@ -18,7 +26,12 @@ func goWays(base time.Time) []way {
 		},
 		{
 			Way: Way{Path: PathTimeSince}, unit: Nanoseconds,
-			batch: func(n int) error { sinceBatch(base, n); return nil },
+			batch: func(n int) error {
+				if sinceBatch(base, n) < 0 {
+					return errBeforeStart
+				}
+				return nil
+			},
 			values: func(out []uint64) error {
 				for i := range out {
 					out[i] = uint64(time.Since(base))
@@ -28,6 +41,8 @@ func goWays(base time.Time) []way {
 		},
 	}
 }
+
+var errBeforeStart = errors.New("the clock is behind where it was when the program measured first")
 
 // nowBatch is kept out of line so that each batch runs the same code.
 //
