@@ -72,7 +72,8 @@ type Crowd struct {
 	Way
 	CPUs   []int `json:"cpus"`
 	Rounds int   `json:"rounds"`
-	// ReadsPerSecond is of all CPUs together, over rounds.
+	// ReadsPerSecond is of all CPUs together, over rounds. It is of the whole time of a round, also
+	// that in which something else ran on a CPU; what a read takes while it runs is in PerCPU.
 	ReadsPerSecond Estimate `json:"reads_per_second"`
 	// Fairness is the reads of the CPU with the fewest to those of the one with the most, over rounds.
 	Fairness Estimate `json:"fairness_ratio"`

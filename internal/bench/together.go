@@ -91,7 +91,7 @@ func (r *rig) cross(ctx context.Context, team crew, w way, cpus [2]int, p Plan) 
 // share is what one CPU did in one round.
 type share struct {
 	batches []Batch
-	took    time.Duration // from its first read to its last
+	took    time.Duration // from the beginning of the round until its last read
 }
 
 // rate returns reads per second.
@@ -145,11 +145,12 @@ func (r *rig) crowd(ctx context.Context, team crew, w way, reads int, cpus []int
 }
 
 // round lets the CPUs read at once, from when all of them are there until the same moment.
+// A CPU that others keep from reading has the fewer reads in that time, one batch at least.
 func (r *rig) round(ctx context.Context, team crew, w way, reads int, cpus []int, length time.Duration) ([]share, error) {
 	shares := make([]share, len(cpus))
 	failed := make([]error, len(cpus))
-	start := make(chan time.Duration) // never sent to: closed once end is set
-	var end time.Duration
+	start := make(chan struct{}) // closed once the two times are set
+	var begin, end time.Duration
 	var ready, all sync.WaitGroup
 	ready.Add(len(cpus))
 	for i, cpu := range cpus {
@@ -163,8 +164,7 @@ func (r *rig) round(ctx context.Context, team crew, w way, reads int, cpus []int
 				}
 				there()
 				<-start
-				first := r.now()
-				for last := first; last < end; {
+				for last := begin; last < end; {
 					b, err := r.timed(w, reads)
 					if err != nil {
 						failed[i] = err
@@ -172,7 +172,7 @@ func (r *rig) round(ctx context.Context, team crew, w way, reads int, cpus []int
 					}
 					last = r.now()
 					shares[i].batches = append(shares[i].batches, b)
-					shares[i].took = last - first
+					shares[i].took = last - begin
 				}
 			})
 			if err != nil {
@@ -181,7 +181,8 @@ func (r *rig) round(ctx context.Context, team crew, w way, reads int, cpus []int
 		})
 	}
 	ready.Wait()
-	end = r.now() + length
+	begin = r.now()
+	end = begin + length
 	close(start)
 	all.Wait()
 	for i, err := range failed {
