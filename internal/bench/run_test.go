@@ -280,3 +280,46 @@ func TestLateReadBacksAreCountedByCause(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
+
+func TestClocksThatGoBackwardsAreWarnedOf(t *testing.T) {
+	b := &bench{r: Result{
+		CPU:    1,
+		Steps:  []WaySteps{{Way: byCall}, {Way: Way{Path: PathInstruction, Instruction: "rdtsc"}, Steps: Steps{Unit: CyclesUnit, Backward: 2, Farthest: 40}}},
+		Across: []Crossing{{Way: Way{Path: PathTimeNow}, CPUs: [2]int{0, 3}, Unit: Nanoseconds, Turns: 100, Backward: 7, Farthest: 900}},
+	}}
+	b.backwards()
+	want := []string{
+		"instruction rdtsc went backwards on CPU 1: 2 times, by at most 40 cycles",
+		"time.Now went backwards between CPUs 0 and 3: 7 times in 100 turns, by at most 900 ns",
+	}
+	if len(b.r.Warnings) != len(want) {
+		t.Fatalf("warnings %+v", b.r.Warnings)
+	}
+	for i, w := range want {
+		if got := b.r.Warnings[i]; got.Text != w || got.Code != WarnBackwards {
+			t.Errorf("%+v, want %q", got, w)
+		}
+	}
+}
+
+func TestTwoCPUsAreComparedByEachPathOnce(t *testing.T) {
+	s := newScript(20, "tsc")
+	e, _ := fake(s)
+	e.cpus = func() ([]int, error) { return []int{0, 1}, nil }
+	p := brief()
+	p.Parts, p.Turns = []Part{Across}, 10
+	r, err := run(t.Context(), p, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := map[string]int{}
+	for _, c := range r.Across {
+		paths[c.Path]++
+		if c.Clock != "" && c.Clock != hw.Monotonic || c.CPUs != [2]int{0, 1} || c.Backward != 0 {
+			t.Errorf("%+v", c)
+		}
+	}
+	if paths[PathVDSO] != 1 || paths[PathSyscall] != 1 || len(r.Costs) != 0 {
+		t.Errorf("paths %v, %d costs", paths, len(r.Costs))
+	}
+}
