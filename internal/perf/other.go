@@ -1,0 +1,47 @@
+//go:build !linux
+
+package perf
+
+import (
+	"fmt"
+	"io/fs"
+	"runtime"
+)
+
+// Session is a profile being taken, which needs Linux.
+type Session struct{}
+
+func elsewhere() error {
+	return fmt.Errorf("profiles can be taken on Linux only, and this is %s", runtime.GOOS)
+}
+
+// Open returns an error that says so.
+func Open(c Config, _ *Cache) (*Session, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return nil, elsewhere()
+}
+
+// Start returns an error.
+func (s *Session) Start() error { return elsewhere() }
+
+// Stop returns an error.
+func (s *Session) Stop() (*Profile, error) { return nil, elsewhere() }
+
+// Close does nothing.
+func (s *Session) Close() {}
+
+// Ended never ends.
+func (s *Session) Ended() <-chan struct{} { return nil }
+
+// Attempts returns none.
+func (s *Session) Attempts() []Attempt { return nil }
+
+// Restrictions returns none.
+func (s *Session) Restrictions() []Restriction { return nil }
+
+// ReadSight knows nothing.
+func ReadSight() Sight { return Sight{} }
+
+func deviceAndInode(fs.FileInfo) (device, inode uint64) { return 0, 0 }
