@@ -13,6 +13,9 @@ const (
 	NoClock Part = ""        // it reads no clock
 )
 
+// vdsoReads is why the vDSO's functions count, and why their part is not the counter alone.
+const vdsoReads = "reads the counter and computes the time, without entering the kernel; under a clocksource that user code cannot read, only the way into the system call"
+
 // Where a function with a name that means a clock has to lie, since names are anybody's.
 const (
 	inKernel   = "kernel"
@@ -92,7 +95,12 @@ func ClockSymbols() []ClockSymbol {
 		{"__kernel_rt_sigreturn", inVDSO, NoClock, "ends a signal handler"},
 		{"__kernel_sigreturn", inVDSO, NoClock, "ends a signal handler"},
 		{"__kernel_vsyscall", inVDSO, NoClock, "enters the kernel, for any system call of a 32-bit program"},
-		{"*", inVDSO, Inlined, "the vDSO reads the counter within its functions, of which some have no name in its table; all others that it has are named above"},
+		{"__vdso_clock_gettime*", inVDSO, Inlined, vdsoReads},
+		{"__vdso_gettimeofday", inVDSO, Inlined, vdsoReads},
+		{"__vdso_time", inVDSO, Inlined, "tells the second of the last tick"},
+		{"__kernel_clock_gettime", inVDSO, Inlined, vdsoReads},
+		{"__kernel_gettimeofday", inVDSO, Inlined, vdsoReads},
+		{"*", inVDSO, Inlined, "code of the vDSO that has no name or a new one: nearly all of the vDSO is there to read clocks"},
 		{"getcpu", inVsyscall, NoClock, "tells the CPU"},
 		{"*", inVsyscall, Around, "gettimeofday and time of programs built for kernels before the vDSO, by way of a trap"},
 

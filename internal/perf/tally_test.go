@@ -143,3 +143,54 @@ func TestAFileIsTriedForSomeProcessesUntilOneOpensIt(t *testing.T) {
 		t.Errorf("tried (-want +got):\n%s", diff)
 	}
 }
+
+// Whatever a stream says, each sample is counted once, and every frame has a name.
+func FuzzTally(f *testing.F) {
+	for _, chains := range []bool{false, true} {
+		var stream []byte
+		for range 2 {
+			for _, r := range everyRecord(chains) {
+				stream = append(stream, encode(r, Layout{Chains: chains})...)
+			}
+		}
+		f.Add(stream, chains, uint16(1000))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, chains bool, limit uint16) {
+		y := newTally()
+		y.limit = int(limit)
+		var samples, counted int64
+		for len(data) > 0 {
+			r, size, err := ParseRecord(data, Layout{Chains: chains})
+			if size == 0 {
+				break
+			}
+			data = data[size:]
+			if err != nil {
+				continue
+			}
+			if _, ok := r.(Sample); ok {
+				samples++
+			}
+			y.take(r)
+		}
+		p := &Profile{Event: CPUClock, Stacks: testNames().stacks(y)}
+		for _, s := range p.Stacks {
+			counted += s.Weight.Samples
+			for _, f := range s.Frames {
+				if f.Object == "" || f.Symbol == "" {
+					t.Fatalf("a frame without a name: %+v", f)
+				}
+			}
+			if len(s.Frames) == 0 || s.Command == "" && s.PID == 0 {
+				t.Fatalf("%+v lacks frames or a command", s)
+			}
+		}
+		if counted != samples {
+			t.Fatalf("%d samples became %d", samples, counted)
+		}
+		c := p.Clocks()
+		if got := c.All.Counter.Samples + c.All.Inlined.Samples + c.All.Around.Samples; got != c.All.Whole.Samples || c.All.Samples != samples {
+			t.Fatalf("parts of %d samples in clocks are %d; of %d in all %d", c.All.Whole.Samples, got, samples, c.All.Samples)
+		}
+	})
+}

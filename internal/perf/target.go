@@ -25,7 +25,7 @@ func (t Target) String() string {
 // Config is what to sample and how. The zero value samples the own process 997 times a second and CPU.
 type Config struct {
 	Target Target `json:"target"`
-	// Events are tried in this order, and the first that works is sampled. Nil is all, the best first.
+	// Events are tried in this order, and the first that works is sampled. None is all, the best first.
 	Events []Event `json:"events"`
 	// Frequency is how many samples to take a second and CPU, or Period after how much
 	// of the event to take one: one of the two. 0 and 0 is [DefaultFrequency].
@@ -73,7 +73,7 @@ func (c Config) Validate() error {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Events == nil {
+	if len(c.Events) == 0 {
 		c.Events = Events()
 	}
 	if c.Frequency == 0 && c.Period == 0 {
