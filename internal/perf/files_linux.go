@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"syscall"
@@ -197,4 +198,11 @@ func readVDSO() (*program, uint64, error) {
 		return p, m.Length, err
 	}
 	return nil, 0, errors.New("this process has none")
+}
+
+func deviceAndInode(info fs.FileInfo) (device, inode uint64) {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Dev), st.Ino
+	}
+	return 0, 0
 }

@@ -80,7 +80,11 @@ func (t *tally) take(r Record) {
 }
 
 func (t *tally) count(s Sample) {
-	command := t.command(t.space.command(s.PID, s.TID))
+	name := t.space.command(s.PID, s.TID)
+	if s.TID == 0 && s.Mode == UserMode {
+		name = "[outside]" // the idle task has no user code: a process that our PID namespace does not know
+	}
+	command := t.command(name)
 	places := t.places(s)
 	p := float64(max(s.Period, 1))
 	w := Weight{1, p, p * p}

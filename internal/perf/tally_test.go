@@ -51,6 +51,8 @@ func TestSamplesBecomeStacksWithNamesOrReasons(t *testing.T) {
 		Sample{Stamp: at(1, 0), Mode: KernelMode, IP: 0xffffffff81000081, Period: 5, Chain: []uint64{
 			contextKernel, 0xffffffff81000080, 0xffffffff810000c0, contextUser, 0x1100, 0x1200,
 		}},
+		Sample{Mode: UserMode, IP: 0x1100, Period: 5},
+		Sample{Mode: KernelMode, IP: 0xffffffff81000040, Period: 5},
 		Loss{Lost: 3},
 		Loss{Lost: 4, Samples: true},
 		Throttling{},
@@ -87,6 +89,8 @@ func TestSamplesBecomeStacksWithNamesOrReasons(t *testing.T) {
 		"prog 0: [guest] [guest] (code of a virtual machine that runs on this one)": 1,
 		"prog 0: [kernel] __x64_sys_clock_gettime":                                  1,
 		"prog 0: [tcp_bbr] mod_function":                                            1,
+		"[outside] 0: [unknown] [unknown] (no mapping is known at the address)":     1,
+		"swapper 0: [kernel] local_helper":                                          1,
 		// A return address points behind the call: that at the start of weak_one, and that at the end of main, are of the function before.
 		"prog 0: [kernel] __x64_sys_clock_gettime < [kernel] __x64_sys_clock_gettime < prog main < prog main": 1,
 	}
