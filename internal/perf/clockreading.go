@@ -33,6 +33,11 @@ type Clocks struct {
 	All       ClockReading   `json:"all"`
 	Processes []ClockReading `json:"processes"` // with samples in clocks, by their share of all samples, the largest first
 	Functions []ClockRow     `json:"functions"` // the largest share first
+	// Unnamed is the share of the samples in code without a name, which may read clocks
+	// unseen, and UserOnly a profile without the kernel, where slow clocks are read. With
+	// either, little that was seen is no proof of little.
+	Unnamed  Share `json:"unnamed"`
+	UserOnly bool  `json:"user_only"`
 	// Chains is set where call chains were sampled: then what runs beneath a function
 	// that reads clocks counts as around it, too, such as the entry into a system call. Without them only the innermost function counts.
 	Chains bool `json:"chains"`
@@ -49,7 +54,8 @@ func (p *Profile) Clocks() Clocks {
 	processes := map[int32]*sums{}
 	functions := map[ClockRow]*Weight{}
 	all := &sums{}
-	var answer Clocks
+	answer := Clocks{UserOnly: p.UserOnly}
+	var unnamed Weight
 	for i := range p.Stacks {
 		s := &p.Stacks[i]
 		if len(s.Frames) > 1 {
@@ -62,6 +68,9 @@ func (p *Profile) Clocks() Clocks {
 		}
 		one.names[s.Command] += s.Weight.Samples
 		part, at, frame := index.part(s)
+		if part == NoClock && s.leaf().Why != "" {
+			unnamed.add(s.Weight)
+		}
 		for _, to := range []*sums{one, all} {
 			to.total.add(s.Weight)
 			switch part {
@@ -90,6 +99,7 @@ func (p *Profile) Clocks() Clocks {
 		}
 	}
 	answer.All = reading(-1, "", all)
+	answer.Unnamed = ShareOf(unnamed, all.total)
 	for pid, s := range processes {
 		if r := reading(pid, commonest(s.names), s); r.Whole.Samples > 0 {
 			answer.Processes = append(answer.Processes, r)

@@ -166,7 +166,7 @@ func readKernel() (*symbols, error) {
 		sight := ReadSight()
 		for _, r := range Restrictions(sight, Config{}) {
 			if r.ID == "kptr-restrict" {
-				return nil, fmt.Errorf("%s; to allow it, %s", r.Why, r.HowToAllow)
+				return nil, fmt.Errorf("%s; to allow it, %s", strings.TrimSuffix(r.Why, effect), r.HowToAllow)
 			}
 		}
 	}

@@ -3,11 +3,15 @@ package perf
 import "strings"
 
 // Idle reports samples of a CPU that had nothing to do: they were taken in the
-// kernel's idle task where it waits. What interrupts do on such a CPU is no idleness.
+// kernel's idle task where it waits. What interrupts do on such a CPU is no
+// idleness, but cannot be told from it where the kernel has no names.
 func (s *Stack) Idle() bool {
 	f := s.leaf()
 	if s.PID != 0 || !f.Kernel {
 		return false
+	}
+	if f.Why != "" {
+		return true
 	}
 	name := bareName(f.Symbol)
 	for _, w := range waiting {

@@ -38,7 +38,7 @@ func (t *tally) notes(p *Profile, c Config, kernelErr error) []Note {
 		add("mappings-dropped", "%d mappings, files or threads were left out, because there were more than there is room for: some code has no name", t.space.dropped)
 	}
 	if kernelErr != nil && !p.UserOnly {
-		add("no-kernel-names", "the kernel's functions have no names: %v", kernelErr)
+		add("no-kernel-names", "the kernel's functions have no names, so that clocks read there are not counted as such, and all that an idle CPU did counts as idleness: %v", kernelErr)
 	}
 	return notes
 }

@@ -102,6 +102,17 @@ func TestPartsOfReadingAClockAddUp(t *testing.T) {
 	}
 }
 
+func TestClocksThatCannotBeSeenAreTold(t *testing.T) {
+	p := &Profile{UserOnly: true, Stacks: []Stack{
+		stack(1, "a", 0, 60, Frame{Object: "a", Symbol: "main"}),
+		stack(1, "a", 0, 30, Frame{Object: "libx.so", Symbol: "0x10", Why: "stripped"}),
+		stack(1, "a", 0, 10, Frame{Object: "[vdso]", Symbol: "0x10", Why: "no symbol"}), // counts, whatever it is called
+	}}
+	if c := p.Clocks(); !c.UserOnly || c.Unnamed.Samples != 30 || c.Unnamed.Ratio != 0.3 || c.All.Whole.Samples != 10 {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestACallChainChargesTheWayInToTheClock(t *testing.T) {
 	user := func(symbol string) Frame { return Frame{Object: "libc.so.6", Symbol: symbol} }
 	for _, tt := range []struct {
@@ -201,12 +212,13 @@ func TestIdleCPUsAreTakenOutAndTheirInterruptsAreNot(t *testing.T) {
 		stack(0, "swapper", 1, 20, kernelFrame("intel_idle_ibrs")),
 		stack(0, "swapper", 1, 3, kernelFrame("read_hpet"), kernelFrame("do_idle")),
 		stack(7, "default_idle", 1, 27, kernelFrame("default_idle")),
+		stack(0, "swapper", 0, 9, Frame{Object: "[kernel]", Symbol: "0xffffffff82000000", Kernel: true, Why: "hidden"}),
 	}}
 	busy, idle := p.Busy()
-	if idle.Samples != 70 || busy.Total().Samples != 30 || len(p.Stacks) != 4 {
+	if idle.Samples != 79 || busy.Total().Samples != 30 || len(p.Stacks) != 5 {
 		t.Errorf("idle %d, busy %d", idle.Samples, busy.Total().Samples)
 	}
-	if rest := p.Without(7); rest.Total().Samples != 73 || len(p.Stacks) != 4 {
+	if rest := p.Without(7); rest.Total().Samples != 82 || len(p.Stacks) != 5 {
 		t.Errorf("without process 7: %d samples", rest.Total().Samples)
 	}
 	for _, w := range waiting {

@@ -109,13 +109,15 @@ func (s Sight) paranoia(c Config, add func(id, why, how string)) {
 	}
 }
 
+// effect is what hidden addresses come to.
+const effect = ": the kernel's functions have no names"
+
 // pointers says what hides the addresses in /proc/kallsyms: kptr_restrict 0 shows
 // them where perf_event_paranoid is at most 1, or with CAP_SYSLOG, 1 with CAP_SYSLOG, 2 to nobody.
 func (s Sight) pointers(c Config, add func(id, why, how string)) {
 	if s.Kptr == nil || c.UserOnly {
 		return
 	}
-	const effect = ": the kernel's functions have no names"
 	switch {
 	case *s.Kptr >= 2:
 		add("kptr-restrict", fmt.Sprintf("kernel.kptr_restrict is %d, which hides the addresses in /proc/kallsyms from everybody%s", *s.Kptr, effect),
