@@ -196,7 +196,6 @@ func placesOf(f Frame) []string {
 
 // bareName takes off what compilers and linkers add to a function's name.
 func bareName(name string) string {
-	name = strings.TrimPrefix(name, "__pfx_")
 	name, _, _ = strings.Cut(name, "@")
 	for _, mark := range []string{".constprop.", ".isra.", ".part.", ".cold", ".llvm.", ".abi0", ".lto_priv."} {
 		if before, _, cut := strings.Cut(name, mark); cut {

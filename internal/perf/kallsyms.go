@@ -42,7 +42,9 @@ func parseKallsyms(r io.Reader) (*symbols, error) {
 		if address == 0 {
 			continue
 		}
-		s := symbol{start: address, name: fields[2]}
+		// The padding before a function is its own; it is met in call chains only, where a
+		// function that was reached by a return trampoline looks as if it had been called from there.
+		s := symbol{start: address, name: strings.TrimPrefix(fields[2], "__pfx_")}
 		if len(fields) > 3 {
 			s.object = fields[3]
 		}

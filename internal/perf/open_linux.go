@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cswatch/cswatch/internal/hw"
 )
 
 // maxEvents is how many events one profile opens: one for each thread and CPU.
@@ -274,8 +276,12 @@ func threads(pid int) ([]int, error) {
 func onlineCPUs() ([]int, error) {
 	const path = "/sys/devices/system/cpu/online"
 	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("find the CPUs to profile: %w", err)
+	if err != nil { // without /sys, those that we may use ourselves are better than none
+		cpus, err := hw.AllowedCPUs()
+		if err != nil {
+			return nil, fmt.Errorf("find the CPUs to profile: %w", err)
+		}
+		return cpus, nil
 	}
 	cpus, err := parseCPUs(string(bytes.TrimSpace(b)))
 	if err != nil {

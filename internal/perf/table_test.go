@@ -15,6 +15,8 @@ ffffffff810000c0 W weak_one
 ffffffff81000100 T _etext
 ffffffff81002000 D some_data
 ffffffff81003000 t read_hpet.cold
+ffffffff81003010 t __pfx_padded
+ffffffff81003020 t padded
 ffffffffc0000000 t mod_function	[tcp_bbr]
 ffffffffc0000100 d mod_data	[tcp_bbr]
 ffffffffc0200000 t bpf_prog_1	[bpf]
@@ -39,6 +41,7 @@ func TestKernelAddressesAreNamed(t *testing.T) {
 		{"behind the end of the code", 0xffffffff81000100, "", ""},
 		{"data", 0xffffffff81002000, "", ""},
 		{"a cold part", 0xffffffff81003001, "read_hpet.cold", ""},
+		{"the padding before a function", 0xffffffff8100301f, "padded", ""},
 		{"in the gap before the modules", 0xffffffffb0000000, "", ""},
 		{"a module", 0xffffffffc0000010, "mod_function", "[tcp_bbr]"},
 		{"the data of a module", 0xffffffffc0000110, "", ""},
