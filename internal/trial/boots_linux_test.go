@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -105,45 +106,62 @@ func fault(t *testing.T, text string) campaign.Fault {
 	return f
 }
 
-// A delay of every read-back condemns the TSC of 5.10 at the fourth attempt, however
-// good it is, and with no delay the same apparatus leaves it in peace; 7.3 gives up
-// reading and never condemns. What a busy machine adds can only skip or condemn.
+// A delay of every read-back condemns the TSC of 5.10, however good it is, as soon as
+// it has no retry left; 7.3 gives up reading and never condemns. Without retries the
+// first attempt of a check decides, for which the tap waits: on a busy machine it may
+// come too late for the ones behind it. What a busy machine adds itself can only
+// skip or condemn.
 func TestBootsAConstantDelayThatCostsAKernelItsTSC(t *testing.T) {
 	c := realConfig(t, "5.10", "7")
-	always := delay(t, "always 400us")
-	decided := func(results []*campaign.Result) bool {
-		return !slices.ContainsFunc(results, func(r *campaign.Result) bool { return !r.Outcome.Decided() })
+	retries := []int{0}
+	if os.Getenv("CSWATCH_TEST_LONG") != "" {
+		retries = append(retries, 3) // wants a quiet machine
+	}
+	always := list(delay(t, "always 400us"))
+	plan := campaign.Plan{Window: campaign.Duration(5 * time.Second), Grids: []campaign.Grid{
+		{Kernels: list("7"), CPUs: list(2), Loads: list("none"), Delays: always, Faults: list(campaign.Fault{}), Boots: 1},
+	}}
+	for _, n := range retries {
+		plan.Grids = append(plan.Grids, campaign.Grid{Kernels: list("5.10"), Set: list(fmt.Sprintf("%s=%d", campaign.RetriesParameter, n)), CPUs: list(2), Loads: list("none"), Delays: always, Faults: list(campaign.Fault{}), Boots: 1})
 	}
 	for try := 1; ; try++ {
-		results := campaignOf(t, c, &campaign.Plan{Window: campaign.Duration(5 * time.Second), Grids: []campaign.Grid{{
-			Kernels: list("5.10", "7"), CPUs: list(2), Loads: list("none"), Delays: list(always), Faults: list(campaign.Fault{}), Boots: 1,
-		}}})
-		if !decided(results) && try < tries {
+		results := campaignOf(t, c, &plan)
+		spoilt := func(r *campaign.Result) bool {
+			return !r.Outcome.Decided() || r.Outcome == campaign.Stable && r.Missed > 0 && r.Trial.Cell.Kernel != "7"
+		}
+		if slices.ContainsFunc(results, spoilt) && try < tries {
 			continue
 		}
 		for _, r := range results {
-			if r.Held == 0 || len(r.Checks) == 0 || r.Accelerator != qemu.TCG || r.Kernel.Era == "" || r.Kernel.SHA256 == "" {
-				t.Errorf("%+v", r)
-			}
-			if r.Trial.Cell.Kernel == "7" {
-				if r.Outcome != campaign.Stable {
-					t.Errorf("7: %s %s", r.Outcome, r.Cause)
-				}
-				continue
-			}
-			if r.Verdict() != (campaign.Verdict{Outcome: campaign.Unstable, Cause: campaign.ReadDelay}) || r.Attempt.Value != 4 || r.Clocksource != "hpet" {
-				t.Fatalf("5.10: %s %s at attempt %d, then %s", r.Outcome, r.Cause, r.Attempt.Value, r.Clocksource)
-			}
-			last := r.Checks[len(r.Checks)-1]
-			if len(last.DelaysNS) != 4 || slices.Min(last.DelaysNS) < 400_000 {
-				t.Errorf("the last check read back in %v ns, want four delays of 400 us at least", last.DelaysNS)
-			}
-			// What the registers show is what the kernel says.
-			if said, seen := r.DelayNS.Value, last.DelaysNS[3]; said-seen > 20 || seen-said > 20 {
-				t.Errorf("the kernel says %d ns, its HPET was read %d ns apart", said, seen)
-			}
+			delayedBoot(t, r)
 		}
 		return
+	}
+}
+
+// delayedBoot checks one boot whose every read-back was to be delayed by 400 us.
+func delayedBoot(t *testing.T, r *campaign.Result) {
+	t.Helper()
+	if r.Held == 0 || len(r.Checks) == 0 || r.Accelerator != qemu.TCG || r.Kernel.Era == "" || r.Kernel.SHA256 == "" {
+		t.Errorf("%+v", r)
+	}
+	retries, ofOld := r.Trial.Cell.Retries()
+	if !ofOld {
+		if r.Outcome != campaign.Stable {
+			t.Errorf("7: %s %s", r.Outcome, r.Cause)
+		}
+		return
+	}
+	if r.Verdict() != (campaign.Verdict{Outcome: campaign.Unstable, Cause: campaign.ReadDelay}) || int(r.Attempt.Value) != retries+1 || r.Clocksource != "hpet" {
+		t.Fatalf("5.10 with %d retries: %s %s at attempt %d, then %s", retries, r.Outcome, r.Cause, r.Attempt.Value, r.Clocksource)
+	}
+	last := r.Checks[len(r.Checks)-1]
+	if len(last.DelaysNS) != retries+1 || slices.Min(last.DelaysNS) < 100_000 {
+		t.Fatalf("the last check read back in %v ns, want %d delays above the kernel's limit of 100 us", last.DelaysNS, retries+1)
+	}
+	// What the registers show is what the kernel says.
+	if said, seen := r.DelayNS.Value, last.DelaysNS[retries]; said-seen > 20 || seen-said > 20 {
+		t.Errorf("the kernel says %d ns, its HPET was read %d ns apart", said, seen)
 	}
 }
 
