@@ -71,8 +71,9 @@ func child(dir string) error {
 	return <-failed
 }
 
+// It runs alone: a child has the locks of its parent from fork to exec, and a campaign
+// that another test has just closed would seem to be run.
 func TestAProcessThatIsKilledLosesNothing(t *testing.T) {
-	t.Parallel()
 	self, err := os.Executable()
 	ok(t, err)
 	s := newStore(t)
