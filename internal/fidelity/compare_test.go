@@ -108,7 +108,7 @@ func TestAKernelOfAnUncertainEraIsNotCompared(t *testing.T) {
 	if _, err := Compare(b); err == nil || !strings.Contains(err.Error(), "its era is not certain") {
 		t.Errorf("error %v", err)
 	}
-	if err := b.EndAt(0, 1); err == nil {
+	if err := b.EndAt(0, 1, 0); err == nil {
 		t.Error("no error from EndAt")
 	}
 }

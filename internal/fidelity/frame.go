@@ -43,10 +43,11 @@ func Frame(reads []Read, hpet clocksource.Hz) []Check {
 	return checks
 }
 
-// EndAt ends the boot with the check that condemned the TSC: the last one that
-// had begun at the given time outside, after so many attempts. What the kernel
-// reads from the HPET afterwards is for keeping time.
-func (b *Boot) EndAt(at time.Duration, attempts int) error {
+// EndAt ends the boot with the check that condemned the TSC: the last one that had
+// begun at the given time outside and whose last attempt took as long as the kernel
+// says, or just the last one where none did. What the kernel reads from the HPET
+// afterwards is for keeping time, and its word may come later than that.
+func (b *Boot) EndAt(at time.Duration, attempts int, delayNS int64) error {
 	p, err := b.Profile()
 	if err != nil {
 		return err
@@ -57,7 +58,16 @@ func (b *Boot) EndAt(at time.Duration, attempts int) error {
 	if len(b.Checks) == 0 {
 		return fmt.Errorf("end the boot of %s: the verdict stands before the first check", b.Release)
 	}
-	c := &b.Checks[len(b.Checks)-1]
+	last := len(b.Checks) - 1
+	const rounding = 20 // ns, of ticks and of the kernel's arithmetic
+	for i := last; i >= 0; i-- {
+		if gap := (attempts - 1) * p.Read.References(); gap >= 0 && gap < len(b.Checks[i].Gaps) && max(b.NS(b.Checks[i].Gaps[gap])-delayNS, delayNS-b.NS(b.Checks[i].Gaps[gap])) <= rounding {
+			last = i
+			break
+		}
+	}
+	b.Checks = b.Checks[:last+1]
+	c := &b.Checks[last]
 	if gaps := attempts*p.Read.References() - 1; gaps >= 0 && gaps < len(c.Gaps) {
 		c.Gaps = c.Gaps[:gaps]
 	}

@@ -68,14 +68,28 @@ func TestReadsAreGatheredIntoChecks(t *testing.T) {
 func TestABootEndsWithTheCheckThatCondemned(t *testing.T) {
 	b := bootOf("6.1.0-50-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.176-1 (2026-06-30)")
 	b.Checks = []Check{{At: 0, Gaps: []uint64{1, 2}}, {At: time.Second, Gaps: []uint64{1, 2, 3, 4, 5, 6, 7}}, {At: 2 * time.Second}}
-	if err := b.EndAt(time.Second+time.Millisecond, 2); err != nil {
+	if err := b.EndAt(time.Second+time.Millisecond, 2, 0); err != nil {
 		t.Fatal(err)
 	}
 	want := []Check{{At: 0, Gaps: []uint64{1, 2}}, {At: time.Second, Gaps: []uint64{1, 2, 3, 4, 5}}}
 	if diff := cmp.Diff(want, b.Checks); diff != "" {
 		t.Errorf("checks (-want +got):\n%s", diff)
 	}
-	if err := b.EndAt(-1, 1); err == nil {
+	if err := b.EndAt(-1, 1, 0); err == nil {
 		t.Error("no error though the verdict stands before all checks")
+	}
+}
+
+// The kernel keeps time by the HPET before its word has come: that is no check.
+func TestABootEndsWithTheAttemptThatTookAsLongAsTheKernelSays(t *testing.T) {
+	b := bootOf("6.1.0-50-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.176-1 (2026-06-30)")
+	b.HPET = 100_000_000
+	condemned := Check{At: time.Second, Gaps: []uint64{30_000, 1000, 50, 24_420, 900, 40, 77}}
+	b.Checks = []Check{{At: 0, Gaps: []uint64{1400, 1000}}, condemned, {At: time.Second + time.Millisecond, CPU: 1, Gaps: []uint64{1700, 900}}}
+	if err := b.EndAt(2*time.Second, 2, 244_210); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(b.Checks); n != 2 || len(b.Checks[1].Gaps) != 5 || b.Checks[1].Gaps[3] != 24_420 {
+		t.Errorf("%d checks, the last %+v", n, b.Checks[n-1])
 	}
 }

@@ -200,7 +200,7 @@ func (w *Witness) Fill(b *fidelity.Boot) error {
 		b.Log = append(b.Log, s.record)
 		if s.event.Kind == event.DelayVerdict && !condemned {
 			condemned = true
-			if err := b.EndAt(s.at.Sub(w.switched), int(s.event.Attempt.Value)); err != nil {
+			if err := b.EndAt(s.at.Sub(w.switched), int(s.event.Attempt.Value), s.event.DelayNS.Value); err != nil {
 				return err
 			}
 		}
