@@ -42,6 +42,7 @@ func subcommands(env *Env) []*cobra.Command {
 		newSimulateCommand(env),
 		newFitCommand(env),
 		newTrialCommand(env),
+		newBenchCommand(env),
 		newVersionCommand(env),
 		newManCommand(env),
 	}

@@ -75,12 +75,12 @@ type kernelNews interface {
 func followKernel() (kernelNews, error) {
 	f, err := kmsg.Config{}.Follow()
 	if err != nil {
-		return nil, fmt.Errorf("follow the kernel's log, which has to end a watch that loads its reference: %w", err)
+		return nil, fmt.Errorf("follow the kernel's log, which has to end a run that loads a counter: %w", err)
 	}
 	return f, nil
 }
 
-// errKernelComplains ends a watch that loads the reference.
+// errKernelComplains ends a run that loads a counter.
 var errKernelComplains = errors.New("the kernel's own watchdog has trouble with its reads")
 
 // complaint reads what the kernel has logged and fails with its first line about reads
@@ -88,7 +88,7 @@ var errKernelComplains = errors.New("the kernel's own watchdog has trouble with 
 func complaint(log kernelNews) error {
 	news, err := log.News()
 	if err != nil {
-		return fmt.Errorf("follow the kernel's log during a watch that loads its reference: %w", err)
+		return fmt.Errorf("follow the kernel's log during a run that loads a counter: %w", err)
 	}
 	if len(news) == 0 {
 		return nil
@@ -98,11 +98,11 @@ func complaint(log kernelNews) error {
 		switch e := r.Event(); e.Kind {
 		case event.Retried, event.BusyReference, event.TestSkipped, event.LongInterval, event.ReadTimedOut, event.RemoteTimedOut,
 			event.DelayVerdict, event.SkewVerdict, event.DeltaVerdict, event.FrequencyVerdict, event.CoarseCheck, event.TSCUnstable:
-			return fmt.Errorf("%w (%q): the watch was stopped before it costs the TSC", errKernelComplains, e.Text)
+			return fmt.Errorf("%w (%q): this run was stopped before it costs the TSC", errKernelComplains, e.Text)
 		}
 	}
 	if err := r.Err(); err != nil && err != io.EOF {
-		return fmt.Errorf("read the kernel's log during a watch that loads its reference: %w", err)
+		return fmt.Errorf("read the kernel's log during a run that loads a counter: %w", err)
 	}
 	return nil
 }

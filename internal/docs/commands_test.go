@@ -41,7 +41,7 @@ func checkCall(args []string) string {
 	}
 	path := []string{}
 	for _, a := range args {
-		if strings.HasPrefix(a, "-") || len(path) == 2 || len(path) == 1 && !slices.Contains([]string{"completion", "trace", "trial"}, path[0]) {
+		if strings.HasPrefix(a, "-") || len(path) == 2 || len(path) == 1 && !slices.Contains([]string{"completion", "trace", "trial", "bench"}, path[0]) {
 			break
 		}
 		path = append(path, a)

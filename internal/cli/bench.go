@@ -1,0 +1,14 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+func newBenchCommand(env *Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "bench",
+		GroupID: groupExperiment,
+		Short:   "Measure what reading the clock costs on this machine",
+		Long:    "bench measures what a clocksource costs on this machine, and whether a workload notices.",
+	}
+	cmd.AddCommand(newBenchClockCommand(env))
+	return cmd
+}

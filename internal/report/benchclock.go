@@ -1,0 +1,128 @@
+package report
+
+import (
+	"cmp"
+	"io"
+	"slices"
+
+	"github.com/cswatch/cswatch/internal/bench"
+	"github.com/cswatch/cswatch/machine"
+)
+
+// ClockBenchSchema is the schema id of the document about what reading a clock costs.
+const ClockBenchSchema = "cswatch.bench-clock/v1"
+
+// How the measuring ended.
+const (
+	BenchDone      = "done"
+	BenchChanged   = "clocksource-changed" // the kernel changed its clocksource under the run, which stopped
+	BenchSignal    = "signal"              // the user or the system stopped it
+	BenchKernelLog = "kernel-log"          // the kernel's watchdog complained while a counter was loaded
+	BenchFailed    = "failed"
+)
+
+// ClockBench is what reading the clocks of a machine was found to cost.
+type ClockBench struct {
+	Schema   string           `json:"schema"`
+	Inputs   ClockBenchInputs `json:"inputs"`
+	CPUModel string           `json:"cpu_model"` // "" if not known, as the next one
+	Kernel   string           `json:"kernel"`
+	// LatencyCanCondemn: slow reads of a reference can cost this machine its TSC.
+	LatencyCanCondemn machine.Answer `json:"latency_can_condemn"`
+	LatencyWhy        string         `json:"latency_why"`
+	Ended             string         `json:"ended"`
+	Plan              bench.Plan     `json:"plan"` // with everything filled in
+	// Clocksource was current at the beginning and ClocksourceAfter at the end, "" if not known.
+	Clocksource      string  `json:"clocksource"`
+	ClocksourceAfter string  `json:"clocksource_after"`
+	CPU              int     `json:"cpu"` // of the parts on one CPU
+	Timer            float64 `json:"timer_ns"`
+	Seconds          float64 `json:"seconds"`
+
+	Routes   []bench.Route         `json:"routes"`
+	Results  []ClockRead           `json:"results"`
+	Steps    []bench.WaySteps      `json:"steps"`
+	Across   []bench.Crossing      `json:"across"`
+	Counters []bench.CounterResult `json:"counters"`
+	Skipped  []bench.Skipped       `json:"skipped"`
+	Warnings []bench.Warning       `json:"warnings"`
+}
+
+// ClockBenchInputs is what was asked for. Empty lists are the defaults, which the plan has filled in.
+type ClockBenchInputs struct {
+	Parts    []string `json:"parts"`
+	CPUs     []int    `json:"cpus"`
+	Clocks   []string `json:"clocks"`
+	Counters []string `json:"counters"`
+	Duration float64  `json:"duration_seconds"` // 0: the default
+	// AcceptLosingTSC is the flag. The plan has it too where latency cannot condemn.
+	AcceptLosingTSC bool `json:"accept_losing_tsc"`
+}
+
+// ClockRead is what a read costs by one way, while so many CPUs read.
+type ClockRead struct {
+	Clocksource string     `json:"clocksource"`
+	Part        bench.Part `json:"part"` // "costs": one CPU for long; "contention": a step of 1, 2, 4 ... CPUs
+	bench.Way
+	CPUs int `json:"cpus"` // that read at once
+	// Cost is of the CPU in the middle, by its median, where several read: the slower one of two.
+	bench.Cost
+	Crowd *ClockCrowd `json:"crowd,omitempty"`
+	Why   string      `json:"why,omitempty"` // there are no figures
+}
+
+// ClockCrowd is what CPUs that read at once did together.
+type ClockCrowd struct {
+	Rounds         int            `json:"rounds"`
+	ReadsPerSecond bench.Estimate `json:"reads_per_second"` // of all of them, over rounds
+	Fairness       bench.Estimate `json:"fairness_ratio"`   // fewest reads of a CPU to most
+	PerCPU         []bench.OnCPU  `json:"per_cpu"`
+}
+
+// Measured fills in what was measured.
+func (d *ClockBench) Measured(r *bench.Result) {
+	d.Plan, d.Clocksource, d.ClocksourceAfter = r.Plan, r.Clocksource, r.ClocksourceAfter
+	d.CPU, d.Timer, d.Seconds = r.CPU, r.Timer, r.Seconds
+	d.Routes, d.Steps, d.Across, d.Counters = r.Routes, r.Steps, r.Across, r.Counters
+	d.Skipped, d.Warnings = r.Skipped, r.Warnings
+	d.Results = nil
+	for _, c := range r.Costs {
+		d.Results = append(d.Results, ClockRead{Clocksource: r.Clocksource, Part: bench.Costs, Way: c.Way, CPUs: 1, Cost: c.Cost})
+	}
+	for _, c := range r.Contention {
+		d.Results = append(d.Results, ClockRead{
+			Clocksource: r.Clocksource, Part: bench.Contention, Way: c.Way, CPUs: len(c.CPUs), Cost: middle(c.PerCPU), Why: c.Why,
+			Crowd: &ClockCrowd{Rounds: c.Rounds, ReadsPerSecond: c.ReadsPerSecond, Fairness: c.Fairness, PerCPU: list(c.PerCPU)},
+		})
+	}
+}
+
+// middle returns the cost on the CPU whose median is that of all CPUs, the greater of two.
+func middle(all []bench.OnCPU) bench.Cost {
+	if len(all) == 0 {
+		return bench.Cost{}
+	}
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b bench.OnCPU) int { return cmp.Compare(a.Median, b.Median) })
+	return sorted[len(sorted)/2].Cost
+}
+
+// stepsOf returns how a way's clock went, nil where that was not measured.
+func (d *ClockBench) stepsOf(w bench.Way) *bench.WaySteps {
+	if i := slices.IndexFunc(d.Steps, func(s bench.WaySteps) bool { return s.Way == w }); i >= 0 {
+		return &d.Steps[i]
+	}
+	return nil
+}
+
+// ClockBenchJSON writes the document.
+func ClockBenchJSON(w io.Writer, d *ClockBench) error {
+	c := *d
+	c.Schema = ClockBenchSchema
+	c.Inputs.Parts, c.Inputs.CPUs = list(c.Inputs.Parts), list(c.Inputs.CPUs)
+	c.Inputs.Clocks, c.Inputs.Counters = list(c.Inputs.Clocks), list(c.Inputs.Counters)
+	c.Plan.Parts, c.Plan.CPUs = list(c.Plan.Parts), list(c.Plan.CPUs)
+	c.Plan.Clocks, c.Plan.References = list(c.Plan.Clocks), list(c.Plan.References)
+	c.Routes, c.Results, c.Steps, c.Across = list(c.Routes), list(c.Results), list(c.Steps), list(c.Across)
+	c.Counters, c.Skipped, c.Warnings = list(c.Counters), list(c.Skipped), list(c.Warnings)
+	return writeJSON(w, &c, "the clock benchmark")
+}
