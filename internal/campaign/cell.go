@@ -71,13 +71,12 @@ func (p *Plan) trial(c *Cell, repetition int) Trial {
 // Planned is a cell of a grid with its rules.
 type Planned struct {
 	Cell
-	Grid       int // its number
 	Boots      int
 	UntilWidth float64
 }
 
 // Cells returns the cells of the grids, in the order of the plan. Those of
-// searches depend on results; see Plan.Points.
+// searches depend on results; see Plan.Edges.
 func (p *Plan) Cells() ([]Planned, error) {
 	var cells []Planned
 	ids := map[string]string{}
@@ -92,7 +91,7 @@ func (p *Plan) Cells() ([]Planned, error) {
 			return nil, fmt.Errorf("plan of a campaign: more than %d cells", maxCells)
 		}
 		g.each(sets, func(c Cell) {
-			cells = append(cells, Planned{Cell: c, Grid: i, Boots: g.Boots, UntilWidth: g.UntilWidth})
+			cells = append(cells, Planned{Cell: c, Boots: g.Boots, UntilWidth: g.UntilWidth})
 		})
 	}
 	for i := range cells {

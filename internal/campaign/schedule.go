@@ -14,6 +14,18 @@ const Confidence = 0.95
 // Known returns the verdict of a trial that is over, and false for one that is not.
 type Known func(trial string) (Verdict, bool)
 
+// KnownOf answers for the trials that have a result.
+func KnownOf(results []*Result) Known {
+	verdicts := map[string]Verdict{}
+	for _, r := range results {
+		verdicts[r.Trial.ID] = r.Verdict()
+	}
+	return func(id string) (Verdict, bool) {
+		v, over := verdicts[id]
+		return v, over
+	}
+}
+
 // Next returns the trials that are to be carried out next, in their order; when they
 // are over it is to be asked again, and returns none when the campaign is complete.
 // The answer depends on the plan and on the verdicts alone, not on the order in

@@ -64,11 +64,7 @@ func campaignOf(s *store.Store, running bool) (*report.Campaign, error) {
 	if err != nil {
 		return nil, err
 	}
-	verdicts := map[string]campaign.Verdict{}
-	for _, r := range results {
-		verdicts[r.Trial.ID] = r.Verdict()
-	}
-	known := func(id string) (campaign.Verdict, bool) { v, over := verdicts[id]; return v, over }
+	known := campaign.KnownOf(results)
 	pending, err := plan.Next(known)
 	if err != nil {
 		return nil, err

@@ -59,13 +59,18 @@ func Compare(b *Boot) (Report, error) {
 
 // Profile finds the era of the boot's kernel, which must be certain.
 func (b *Boot) Profile() (watchdog.Profile, error) {
-	id := watchdog.Detect(watchdog.Identity{Release: b.Release, Version: b.Version, Distro: "debian"})
+	return ProfileOf(watchdog.Identity{Release: b.Release, Version: b.Version, Distro: "debian"})
+}
+
+// ProfileOf finds the era of a kernel, which must be certain.
+func ProfileOf(kernel watchdog.Identity) (watchdog.Profile, error) {
+	id := watchdog.Detect(kernel)
 	if !id.Certain() {
-		return watchdog.Profile{}, fmt.Errorf("the kernel %s, %s: its era is not certain: %s", b.Release, b.Version, id.Why)
+		return watchdog.Profile{}, fmt.Errorf("the kernel %s, %s: its era is not certain: %s", kernel.Release, kernel.Version, id.Why)
 	}
 	p, ok := id.Candidates[0].Profile()
 	if !ok {
-		return watchdog.Profile{}, fmt.Errorf("the kernel %s: no profile of era %s", b.Release, id.Candidates[0].Era)
+		return watchdog.Profile{}, fmt.Errorf("the kernel %s: no profile of era %s", kernel.Release, id.Candidates[0].Era)
 	}
 	return p, nil
 }

@@ -338,17 +338,7 @@ func TestBootsAreLostWithTheirRunnerAndNothingElseIs(t *testing.T) {
 		if whole = err == nil; !whole && cmd.ProcessState.ExitCode() != -1 {
 			t.Fatalf("%v: %s", err, stderr.String())
 		}
-		s, err := store.Read(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		now := outcomes(t, s)
-		for id, j := range seen {
-			if now[id] != j {
-				t.Fatalf("trial %s had come to %+v, and after a kill it is %+v", id, j, now[id])
-			}
-		}
-		seen = now
+		seen = unchanged(t, dir, seen)
 	}
 	by := map[campaign.Outcome]int{}
 	for _, j := range seen {

@@ -197,15 +197,14 @@ func (r *Runner) over(result *campaign.Result) {
 // Lose gives up the trials that a run left without an outcome: each is lost, and
 // counted as that.
 func Lose(plan *campaign.Plan, s *store.Store, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
 	results, err := Results(s)
 	if err != nil {
 		return err
 	}
-	verdicts := map[string]campaign.Verdict{}
-	for _, r := range results {
-		verdicts[r.Trial.ID] = r.Verdict()
-	}
-	known := func(id string) (campaign.Verdict, bool) { v, ok := verdicts[id]; return v, ok }
+	known := campaign.KnownOf(results)
 	for _, id := range ids {
 		t, ok := plan.Find(id, known)
 		if !ok {

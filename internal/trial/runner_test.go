@@ -293,6 +293,23 @@ func goOn(dir string) error {
 	return r.Run(ctx, ctx)
 }
 
+// unchanged returns the outcomes that a campaign has now, after holding those that it
+// had before a kill against them.
+func unchanged(t *testing.T, dir string, seen map[string]campaign.Judgement) map[string]campaign.Judgement {
+	t.Helper()
+	s, err := store.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := outcomes(t, s)
+	for id, j := range seen {
+		if now[id] != j {
+			t.Fatalf("trial %s had come to %+v, and after a kill it is %+v", id, j, now[id])
+		}
+	}
+	return now
+}
+
 // kills is how often the runner is killed in the middle; a hundred times with
 // CSWATCH_TEST_LONG.
 func kills() int {
@@ -333,17 +350,7 @@ func TestAKilledRunnerLosesWhatRanAndNothingElse(t *testing.T) {
 			}
 		}
 		err = cmd.Wait()
-		s, readErr := store.Read(dir)
-		if readErr != nil {
-			t.Fatal(readErr)
-		}
-		now := outcomes(t, s)
-		for id, j := range seen {
-			if now[id] != j {
-				t.Fatalf("trial %s had come to %+v, and after a kill it is %+v", id, j, now[id])
-			}
-		}
-		seen = now
+		seen = unchanged(t, dir, seen)
 		if err == nil {
 			break
 		}

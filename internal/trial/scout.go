@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cswatch/cswatch/event"
+	"github.com/cswatch/cswatch/internal/fidelity"
 	"github.com/cswatch/cswatch/internal/guest"
 	"github.com/cswatch/cswatch/internal/qemu"
 	"github.com/cswatch/cswatch/watchdog"
@@ -135,13 +136,5 @@ func (s *Scout) Profile() (watchdog.Profile, error) {
 }
 
 func profileOf(release, version string) (watchdog.Profile, error) {
-	id := watchdog.Detect(watchdog.Identity{Release: release, Version: version})
-	if !id.Certain() {
-		return watchdog.Profile{}, fmt.Errorf("the kernel %s, %s: its era is not certain: %s", release, version, id.Why)
-	}
-	p, ok := id.Candidates[0].Profile()
-	if !ok {
-		return watchdog.Profile{}, fmt.Errorf("the kernel %s: no profile of era %s", release, id.Candidates[0].Era)
-	}
-	return p, nil
+	return fidelity.ProfileOf(watchdog.Identity{Release: release, Version: version})
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sys/unix"
+	"github.com/cswatch/cswatch/internal/hw"
 )
 
 // seats numbers the trials that run side by side, from 0.
@@ -35,15 +35,9 @@ func (s *seats) leave(i int) {
 // does not take the CPU on which it runs. Neighbours have different ones. With a
 // single CPU both are nil.
 func apart(seat int) (tap, machine []int) {
-	var set unix.CPUSet
-	if unix.SchedGetaffinity(0, &set) != nil || set.Count() < 2 {
+	all, err := hw.AllowedCPUs()
+	if err != nil || len(all) < 2 {
 		return nil, nil
-	}
-	var all []int
-	for cpu := 0; len(all) < set.Count(); cpu++ {
-		if set.IsSet(cpu) {
-			all = append(all, cpu)
-		}
 	}
 	mine := all[seat%len(all)]
 	return []int{mine}, slices.DeleteFunc(all, func(cpu int) bool { return cpu == mine })
