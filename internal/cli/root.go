@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cswatch/cswatch/internal/hw"
+	"github.com/cswatch/cswatch/internal/lease"
 	"github.com/cswatch/cswatch/internal/report"
 )
 
@@ -49,9 +50,10 @@ func subcommands(env *Env) []*cobra.Command {
 }
 
 // Main runs the program on the process's own arguments and streams, and exits. A
-// child that reads a port on behalf of another cswatch does only that.
+// child that reads a port or guards the clocksource on behalf of another cswatch does only that.
 func Main() {
 	hw.ChildMain()
+	lease.GuardianMain()
 	os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -61,6 +61,7 @@ func rooms() map[string]Ring {
 		"internal/trial":    Edge,
 		"internal/bench":    Edge,
 		"internal/load":     Edge,
+		"internal/lease":    Edge,
 		"internal/perf":     Edge,
 
 		"internal/plot":     Surface,
