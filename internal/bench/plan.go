@@ -100,6 +100,15 @@ func (p Plan) withDefaults() Plan {
 
 func (p Plan) has(part Part) bool { return slices.Contains(p.Parts, part) }
 
+// Without returns the plan less a part, which must not be its only one.
+func (p Plan) Without(part Part) Plan {
+	if len(p.Parts) == 0 {
+		p.Parts = allParts()
+	}
+	p.Parts = slices.DeleteFunc(slices.Clone(p.Parts), func(other Part) bool { return other == part })
+	return p
+}
+
 // Validate reports everything that is wrong with the plan, joined.
 func (p Plan) Validate() error {
 	var wrong []error

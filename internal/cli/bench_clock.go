@@ -13,6 +13,7 @@ import (
 
 	"github.com/cswatch/cswatch/internal/bench"
 	"github.com/cswatch/cswatch/internal/hw"
+	"github.com/cswatch/cswatch/internal/lease"
 	"github.com/cswatch/cswatch/internal/report"
 	"github.com/cswatch/cswatch/machine"
 )
@@ -25,7 +26,8 @@ type benchClockFlags struct {
 	parts, clocks, counters []string
 	cpus                    string
 	duration                time.Duration
-	acceptLoss              bool
+	sources                 []string // of --switch
+	switches, acceptLoss    bool
 	format                  *choice
 
 	// Tests have their own of these.
@@ -33,14 +35,14 @@ type benchClockFlags struct {
 	rate     func(context.Context) (hw.Frequency, error) // of the processor's counter
 	allowed  func() ([]int, error)                       // CPUs
 	risk     func(*machine.Snapshot) guard
-	follow   func() (kernelNews, error)
 	snapshot func() *machine.Snapshot
+	switcher
 }
 
 func newBenchClockCommand(env *Env) *cobra.Command {
 	f := benchClockFlags{
 		measure: bench.Run, rate: hw.TSCFrequency, allowed: hw.AllowedCPUs,
-		risk: riskHere, follow: followKernel, snapshot: snapshotHere,
+		risk: riskHere, snapshot: snapshotHere, switcher: switcherHere(),
 	}
 	cmd := &cobra.Command{
 		Use:   "clock",
@@ -48,9 +50,10 @@ func newBenchClockCommand(env *Env) *cobra.Command {
 		Long: "clock measures what one read of the system clock takes by vDSO, by system call, by Go's time.Now and by the\n" +
 			"processor's instruction, and of the counters that can be read directly; which path programs really get; how\n" +
 			"fine the clocks are, whether they go backwards on a CPU or between two, and what a read takes while 1, 2, 4 ...\n" +
-			"all CPUs read at once. It changes nothing. Where latency could cost this machine its TSC, slow counters are\n" +
+			"all CPUs read at once. It changes nothing but with --switch, which measures under each clocksource that the\n" +
+			"kernel offers and gives the first one back. Where latency could cost this machine its TSC, slow counters are\n" +
 			"read no faster than a kernel's watchdog does, and so is the clock if it is one of them.",
-		Example: "  cswatch bench clock\n  cswatch bench clock --part costs --duration 5s\n" +
+		Example: "  cswatch bench clock\n  cswatch bench clock --part costs --duration 5s\n  cswatch bench clock --switch\n" +
 			"  cswatch bench clock --cpus 0-3 --clock realtime --format json\n" +
 			"  cswatch bench clock --format gobench >> before.txt",
 	}
@@ -60,7 +63,8 @@ func newBenchClockCommand(env *Env) *cobra.Command {
 	fl.StringSliceVar(&f.clocks, "clock", nil, "POSIX clocks to read besides monotonic (default monotonic_raw, boottime, realtime, tai)")
 	fl.StringSliceVar(&f.counters, "counter", nil, "counters to read at a watchdog's pace, such as hpet, acpi_pm or ptp0 (default all that can be read)")
 	fl.DurationVar(&f.duration, "duration", 0, "about how long to measure, such as 10s; each counter takes 4 s more by default, and in proportion (default 1 s, and 1 s for each of 1, 2, 4 ... all CPUs)")
-	fl.BoolVar(&f.acceptLoss, acceptLoss, false, "read hpet and acpi_pm as fast as they can be, whose latency can make a kernel give up its TSC; the kernel's log is followed, and its first complaint ends the run")
+	switchFlag(cmd, &f.sources)
+	fl.BoolVar(&f.acceptLoss, acceptLoss, false, "switch, and read hpet and acpi_pm as fast as they can be, whose latency can make a kernel give up its TSC; the kernel's log is followed, and its first complaint ends the run")
 	f.format = formatFlag(cmd, "text", "json", "csv", "gobench")
 	registerCompletion(cmd, "part", cobra.FixedCompletions([]cobra.Completion{"costs", "steps", "across", "contention", "counters"}, cobra.ShellCompDirectiveNoFileComp))
 	registerCompletion(cmd, "clock", cobra.FixedCompletions([]cobra.Completion{hw.MonotonicRaw, hw.BootTime, hw.RealTime, hw.TAI}, cobra.ShellCompDirectiveNoFileComp))
@@ -69,9 +73,10 @@ func newBenchClockCommand(env *Env) *cobra.Command {
 		{ExitOK, "it was measured"},
 		{ExitFailed, "what was asked could not be done, or not to its end"},
 		{ExitUsage, "the command line is wrong"},
-		{ExitClockChanged, "the kernel changed its clocksource under the run"},
+		{ExitClockChanged, "the kernel changed its clocksource under the run, or condemned its TSC"},
 	}})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		f.switches = cmd.Flags().Changed(switchName)
 		ctx, stop := untilSignal(cmd.Context())
 		defer stop()
 		return f.run(ctx, env)
@@ -82,6 +87,7 @@ func newBenchClockCommand(env *Env) *cobra.Command {
 func (f *benchClockFlags) run(ctx context.Context, env *Env) error {
 	doc := &report.ClockBench{Inputs: report.ClockBenchInputs{
 		Parts: f.parts, Clocks: f.clocks, Counters: f.counters, Duration: f.duration.Seconds(), AcceptLosingTSC: f.acceptLoss,
+		Switch: f.switches, Sources: namedSources(f.sources),
 	}}
 	plan, err := f.plan(doc)
 	if err != nil {
@@ -98,73 +104,82 @@ func (f *benchClockFlags) run(ctx context.Context, env *Env) error {
 			plan.CounterHz = uint64(rate.Hz)
 		}
 	}
-	result, err := f.guarded(ctx, plan, f.acceptLoss && risk.answer != machine.No)
-	if len(result.Plan.CPUs) == 0 {
+	if f.switches {
+		doc.Switching, err = f.during(ctx, env, switchWish{sources: namedSources(f.sources), risk: risk, accept: f.acceptLoss},
+			func(ctx context.Context, sources []string, choose chooser) error {
+				return f.each(ctx, doc, plan, sources, choose)
+			})
+	} else {
+		if err := f.tidy(env); err != nil {
+			fmt.Fprintln(env.Stderr, "cswatch:", err)
+		}
+		err = f.measured(ctx, doc, plan, f.acceptLoss && risk.answer != machine.No)
+	}
+	if len(doc.Plan.CPUs) == 0 {
 		return err // nothing was measured
 	}
-	doc.Measured(&result)
+	doc.Ended = endOf(ctx, err)
 	switch {
-	case errors.Is(err, errKernelComplains):
-		doc.Ended = report.BenchKernelLog
-	case err != nil && ctx.Err() != nil:
-		doc.Ended, err = report.BenchSignal, errors.New("bench clock: it was stopped, and shows what it had measured until then")
-	case err != nil:
-		doc.Ended = report.BenchFailed
-	case result.Changed() || slices.ContainsFunc(result.Warnings, func(w bench.Warning) bool { return w.Code == bench.WarnChanged }):
+	case doc.Ended == report.BenchSignal:
+		err = errors.New("bench clock: it was stopped, and shows what it had measured until then")
+	case doc.Ended == report.BenchDone && doc.Changed():
 		doc.Ended = report.BenchChanged
-	default:
-		doc.Ended = report.BenchDone
 	}
-	if shown := f.write(env, doc); shown != nil || err != nil {
+	if shown := f.write(env, doc); shown != nil {
 		return errors.Join(shown, err)
 	}
-	if doc.Ended == report.BenchChanged {
-		return &ExitError{Code: ExitClockChanged}
+	if doc.Ended == report.BenchChanged || doc.Ended == report.BenchCondemned {
+		return &ExitError{Code: ExitClockChanged, Err: err}
+	}
+	return err
+}
+
+// each measures under each of the clocksources, and the counters once.
+func (f *benchClockFlags) each(ctx context.Context, doc *report.ClockBench, plan bench.Plan, sources []string, choose chooser) error {
+	for _, name := range sources {
+		ignored := (*lease.IgnoredError)(nil)
+		if err := choose(name); errors.As(err, &ignored) {
+			continue // the document says so
+		} else if err != nil {
+			return err
+		}
+		p := plan
+		if len(doc.Runs) > 0 {
+			p = plan.Without(bench.Counters)
+		}
+		if err := f.measured(ctx, doc, p, false); err != nil || doc.Changed() {
+			return err
+		}
 	}
 	return nil
 }
 
+// measured measures under the clocksource that is current, and adds what came of it.
+func (f *benchClockFlags) measured(ctx context.Context, doc *report.ClockBench, plan bench.Plan, loads bool) error {
+	result, err := f.guarded(ctx, plan, loads)
+	if len(result.Plan.CPUs) > 0 {
+		doc.Measured(&result)
+	}
+	return err
+}
+
 // guarded measures. With loads the kernel's log is followed meanwhile, and its first complaint ends the measuring.
-func (f *benchClockFlags) guarded(ctx context.Context, plan bench.Plan, loads bool) (bench.Result, error) {
+func (f *benchClockFlags) guarded(ctx context.Context, plan bench.Plan, loads bool) (result bench.Result, err error) {
+	measure := func(ctx context.Context) (err error) {
+		result, err = f.measure(ctx, plan)
+		return err
+	}
 	if !loads {
-		return f.measure(ctx, plan)
+		err = measure(ctx)
+		return result, err
 	}
 	log, err := f.follow()
 	if err != nil {
-		return bench.Result{}, err
+		return result, err
 	}
-	run, cancel := context.WithCancel(ctx)
-	defer cancel()
-	looked := make(chan error, 1)
-	go func() {
-		for {
-			if err := complaint(log); err != nil {
-				cancel()
-				looked <- err
-				return
-			}
-			select {
-			case <-run.Done():
-				looked <- nil
-				return
-			case <-time.After(logPause):
-			}
-		}
-	}()
-	result, err := f.measure(run, plan)
-	cancel()
-	complained := <-looked
-	if complained == nil {
-		complained = complaint(log) // since the last look: too late to stop, but whoever reads the figures should know
-	}
-	if complained != nil {
-		err = complained
-	}
+	err = beside(ctx, func() error { return complaint(log) }, measure)
 	return result, errors.Join(err, log.Close())
 }
-
-// logPause is how long after a look at the kernel's log comes the next: well within the half second between a watchdog's checks.
-const logPause = 50 * time.Millisecond
 
 // plan says what to measure. The times are those of the package, or all of them longer or shorter.
 func (f *benchClockFlags) plan(doc *report.ClockBench) (bench.Plan, error) {
@@ -190,6 +205,8 @@ func (f *benchClockFlags) plan(doc *report.ClockBench) (bench.Plan, error) {
 	}
 	doc.Inputs.CPUs = p.CPUs
 	switch {
+	case f.switches && slices.Equal(p.Parts, []bench.Part{bench.Counters}):
+		return p, usagef("--switch --part counters: counters are read by themselves, whatever the clocksource is")
 	case f.duration < 0 || f.duration > mostBench:
 		return p, usagef("--duration %v: want a time above 0 and up to %v", f.duration, mostBench)
 	case f.duration > 0:

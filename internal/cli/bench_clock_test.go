@@ -12,6 +12,7 @@ import (
 
 	"github.com/cswatch/cswatch/internal/bench"
 	"github.com/cswatch/cswatch/internal/hw"
+	"github.com/cswatch/cswatch/internal/lease"
 	"github.com/cswatch/cswatch/internal/report"
 	"github.com/cswatch/cswatch/machine"
 )
@@ -24,7 +25,10 @@ type madeBench struct {
 	after    string // the clocksource at the end, "" for the same
 	fail     error
 	wait     bool // measures until it is stopped
+	left     *lease.Recovered
+	lease    *madeLease
 	planned  bench.Plan
+	plans    []bench.Plan
 	measured int
 	rated    bool
 }
@@ -38,6 +42,10 @@ func (m *madeBench) run(t *testing.T, set func(*benchClockFlags)) (code int, doc
 	f.measure = func(ctx context.Context, p bench.Plan) (bench.Result, error) {
 		m.planned = p
 		m.measured++
+		m.plans = append(m.plans, p)
+		if m.lease != nil {
+			m.current = m.lease.current
+		}
 		r := bench.Result{Plan: p, Clocksource: m.current, ClocksourceAfter: m.current}
 		r.Plan.CPUs = []int{0, 1}
 		if m.after != "" {
@@ -59,6 +67,13 @@ func (m *madeBench) run(t *testing.T, set func(*benchClockFlags)) (code int, doc
 			m.risk = machine.Unknown
 		}
 		return guard{m.risk, "the test says so"}
+	}
+	f.recover = func() (*lease.Recovered, error) { return m.left, nil }
+	f.take = func() (borrowed, error) {
+		if m.lease == nil {
+			return nil, errors.New("switch the clocksource: not permitted")
+		}
+		return m.lease, nil
 	}
 	f.follow = func() (kernelNews, error) {
 		if m.log == nil {

@@ -1,16 +1,11 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
-	"github.com/cswatch/cswatch/event"
 	"github.com/cswatch/cswatch/internal/hw"
-	"github.com/cswatch/cswatch/internal/kmsg"
-	"github.com/cswatch/cswatch/klog"
 	"github.com/cswatch/cswatch/machine"
 	"github.com/cswatch/cswatch/watchdog"
 )
@@ -63,46 +58,4 @@ func (g guard) explain(err error) error {
 		may = "may condemn"
 	}
 	return fmt.Errorf("%w, or accept the loss with --%s: latency %s the TSC on this machine: %s", err, acceptLoss, may, g.why)
-}
-
-// kernelNews tells what the kernel logs; tests have their own.
-type kernelNews interface {
-	News() ([]byte, error)
-	Close() error
-}
-
-// followKernel follows the log of the running kernel.
-func followKernel() (kernelNews, error) {
-	f, err := kmsg.Config{}.Follow()
-	if err != nil {
-		return nil, fmt.Errorf("follow the kernel's log, which has to end a run that loads a counter: %w", err)
-	}
-	return f, nil
-}
-
-// errKernelComplains ends a run that loads a counter.
-var errKernelComplains = errors.New("the kernel's own watchdog has trouble with its reads")
-
-// complaint reads what the kernel has logged and fails with its first line about reads
-// that were late, or about a clock that it gave up.
-func complaint(log kernelNews) error {
-	news, err := log.News()
-	if err != nil {
-		return fmt.Errorf("follow the kernel's log during a run that loads a counter: %w", err)
-	}
-	if len(news) == 0 {
-		return nil
-	}
-	r := klog.NewReader(bytes.NewReader(news), "/dev/kmsg")
-	for r.Next() {
-		switch e := r.Event(); e.Kind {
-		case event.Retried, event.BusyReference, event.TestSkipped, event.LongInterval, event.ReadTimedOut, event.RemoteTimedOut,
-			event.DelayVerdict, event.SkewVerdict, event.DeltaVerdict, event.FrequencyVerdict, event.CoarseCheck, event.TSCUnstable:
-			return fmt.Errorf("%w (%q): this run was stopped before it costs the TSC", errKernelComplains, e.Text)
-		}
-	}
-	if err := r.Err(); err != nil && err != io.EOF {
-		return fmt.Errorf("read the kernel's log during a run that loads a counter: %w", err)
-	}
-	return nil
 }

@@ -18,6 +18,7 @@ const (
 	BenchChanged   = "clocksource-changed" // the kernel changed its clocksource under the run, which stopped
 	BenchSignal    = "signal"              // the user or the system stopped it
 	BenchKernelLog = "kernel-log"          // the kernel's watchdog complained while a counter was loaded
+	BenchCondemned = "tsc-condemned"       // the kernel gave up its TSC under the run
 	BenchFailed    = "failed"
 )
 
@@ -33,19 +34,52 @@ type ClockBench struct {
 	Ended             string         `json:"ended"`
 	Plan              bench.Plan     `json:"plan"` // with everything filled in
 	// Clocksource was current at the beginning and ClocksourceAfter at the end, "" if not known.
+	Clocksource      string     `json:"clocksource"`
+	ClocksourceAfter string     `json:"clocksource_after"`
+	Switching        *Switching `json:"switching,omitempty"` // nil: nothing was to be switched
+	CPU              int        `json:"cpu"`                 // of the parts on one CPU
+	Seconds          float64    `json:"seconds"`
+
+	Runs     []ClockRun            `json:"runs"` // one, or one for each clocksource
+	Routes   []ClockRoute          `json:"routes"`
+	Results  []ClockRead           `json:"results"`
+	Steps    []ClockSteps          `json:"steps"`
+	Across   []ClockCrossing       `json:"across"`
+	Counters []bench.CounterResult `json:"counters"`
+	Skipped  []ClockSkipped        `json:"skipped"`
+	Warnings []bench.Warning       `json:"warnings"`
+}
+
+// ClockRun is the measuring under one clocksource.
+type ClockRun struct {
 	Clocksource      string  `json:"clocksource"`
 	ClocksourceAfter string  `json:"clocksource_after"`
-	CPU              int     `json:"cpu"` // of the parts on one CPU
-	Timer            float64 `json:"timer_ns"`
+	Timer            float64 `json:"timer_ns"` // one reading of the timer of the batches
 	Seconds          float64 `json:"seconds"`
+}
 
-	Routes   []bench.Route         `json:"routes"`
-	Results  []ClockRead           `json:"results"`
-	Steps    []bench.WaySteps      `json:"steps"`
-	Across   []bench.Crossing      `json:"across"`
-	Counters []bench.CounterResult `json:"counters"`
-	Skipped  []bench.Skipped       `json:"skipped"`
-	Warnings []bench.Warning       `json:"warnings"`
+// ClockRoute is the path by which programs get a clock under a clocksource.
+type ClockRoute struct {
+	Clocksource string `json:"clocksource"`
+	bench.Route
+}
+
+// ClockSteps is how a clock went under a clocksource.
+type ClockSteps struct {
+	Clocksource string `json:"clocksource"`
+	bench.WaySteps
+}
+
+// ClockCrossing is two CPUs that read in turn under a clocksource.
+type ClockCrossing struct {
+	Clocksource string `json:"clocksource"`
+	bench.Crossing
+}
+
+// ClockSkipped is a way that does not work under a clocksource.
+type ClockSkipped struct {
+	Clocksource string `json:"clocksource"`
+	bench.Skipped
 }
 
 // ClockBenchInputs is what was asked for. Empty lists are the defaults, which the plan has filled in.
@@ -55,6 +89,9 @@ type ClockBenchInputs struct {
 	Clocks   []string `json:"clocks"`
 	Counters []string `json:"counters"`
 	Duration float64  `json:"duration_seconds"` // 0: the default
+	// Switch are the clocksources to measure, empty with switching set for all that there are.
+	Switch  bool     `json:"switch"`
+	Sources []string `json:"clocksources"`
 	// AcceptLosingTSC is the flag. The plan has it too where latency cannot condemn.
 	AcceptLosingTSC bool `json:"accept_losing_tsc"`
 }
@@ -79,22 +116,45 @@ type ClockCrowd struct {
 	PerCPU         []bench.OnCPU  `json:"per_cpu"`
 }
 
-// Measured fills in what was measured.
+// Measured adds what was measured under the clocksource of the result. The first says what was
+// current at the beginning, the last what was at the end.
 func (d *ClockBench) Measured(r *bench.Result) {
-	d.Plan, d.Clocksource, d.ClocksourceAfter = r.Plan, r.Clocksource, r.ClocksourceAfter
-	d.CPU, d.Timer, d.Seconds = r.CPU, r.Timer, r.Seconds
-	d.Routes, d.Steps, d.Across, d.Counters = r.Routes, r.Steps, r.Across, r.Counters
-	d.Skipped, d.Warnings = r.Skipped, r.Warnings
-	d.Results = nil
+	of := r.Clocksource
+	if len(d.Runs) == 0 {
+		d.Plan, d.Clocksource, d.CPU = r.Plan, of, r.CPU
+	}
+	d.ClocksourceAfter = r.ClocksourceAfter
+	d.Seconds += r.Seconds
+	d.Runs = append(d.Runs, ClockRun{Clocksource: of, ClocksourceAfter: r.ClocksourceAfter, Timer: r.Timer, Seconds: r.Seconds})
+	for _, v := range r.Routes {
+		d.Routes = append(d.Routes, ClockRoute{of, v})
+	}
+	for _, v := range r.Steps {
+		d.Steps = append(d.Steps, ClockSteps{of, v})
+	}
+	for _, v := range r.Across {
+		d.Across = append(d.Across, ClockCrossing{of, v})
+	}
+	for _, v := range r.Skipped {
+		d.Skipped = append(d.Skipped, ClockSkipped{of, v})
+	}
+	d.Counters = append(d.Counters, r.Counters...)
+	d.Warnings = append(d.Warnings, r.Warnings...)
 	for _, c := range r.Costs {
-		d.Results = append(d.Results, ClockRead{Clocksource: r.Clocksource, Part: bench.Costs, Way: c.Way, CPUs: 1, Cost: c.Cost})
+		d.Results = append(d.Results, ClockRead{Clocksource: of, Part: bench.Costs, Way: c.Way, CPUs: 1, Cost: c.Cost})
 	}
 	for _, c := range r.Contention {
 		d.Results = append(d.Results, ClockRead{
-			Clocksource: r.Clocksource, Part: bench.Contention, Way: c.Way, CPUs: len(c.CPUs), Cost: middle(c.PerCPU), Why: c.Why,
+			Clocksource: of, Part: bench.Contention, Way: c.Way, CPUs: len(c.CPUs), Cost: middle(c.PerCPU), Why: c.Why,
 			Crowd: &ClockCrowd{Rounds: c.Rounds, ReadsPerSecond: c.ReadsPerSecond, Fairness: c.Fairness, PerCPU: list(c.PerCPU)},
 		})
 	}
+}
+
+// Changed reports that the kernel changed its clocksource by itself during one of the runs.
+func (d *ClockBench) Changed() bool {
+	return slices.ContainsFunc(d.Runs, func(r ClockRun) bool { return r.Clocksource != r.ClocksourceAfter }) ||
+		slices.ContainsFunc(d.Warnings, func(w bench.Warning) bool { return w.Code == bench.WarnChanged })
 }
 
 // middle returns the cost on the CPU whose median is that of all CPUs, the greater of two.
@@ -106,10 +166,10 @@ func middle(all []bench.OnCPU) bench.Cost {
 	return sorted[len(sorted)/2].Cost
 }
 
-// stepsOf returns how a way's clock went, nil where that was not measured.
-func (d *ClockBench) stepsOf(w bench.Way) *bench.WaySteps {
-	if i := slices.IndexFunc(d.Steps, func(s bench.WaySteps) bool { return s.Way == w }); i >= 0 {
-		return &d.Steps[i]
+// stepsOf returns how the clock of a result went, nil where that was not measured.
+func (d *ClockBench) stepsOf(r *ClockRead) *bench.Steps {
+	if i := slices.IndexFunc(d.Steps, func(s ClockSteps) bool { return s.Clocksource == r.Clocksource && s.Way == r.Way }); i >= 0 {
+		return &d.Steps[i].Steps
 	}
 	return nil
 }
@@ -119,10 +179,11 @@ func ClockBenchJSON(w io.Writer, d *ClockBench) error {
 	c := *d
 	c.Schema = ClockBenchSchema
 	c.Inputs.Parts, c.Inputs.CPUs = list(c.Inputs.Parts), list(c.Inputs.CPUs)
-	c.Inputs.Clocks, c.Inputs.Counters = list(c.Inputs.Clocks), list(c.Inputs.Counters)
+	c.Inputs.Clocks, c.Inputs.Counters, c.Inputs.Sources = list(c.Inputs.Clocks), list(c.Inputs.Counters), list(c.Inputs.Sources)
 	c.Plan.Parts, c.Plan.CPUs = list(c.Plan.Parts), list(c.Plan.CPUs)
 	c.Plan.Clocks, c.Plan.References = list(c.Plan.Clocks), list(c.Plan.References)
-	c.Routes, c.Results, c.Steps, c.Across = list(c.Routes), list(c.Results), list(c.Steps), list(c.Across)
+	c.Runs, c.Routes, c.Results, c.Steps, c.Across = list(c.Runs), list(c.Routes), list(c.Results), list(c.Steps), list(c.Across)
 	c.Counters, c.Skipped, c.Warnings = list(c.Counters), list(c.Skipped), list(c.Warnings)
+	c.Switching = c.Switching.whole()
 	return writeJSON(w, &c, "the clock benchmark")
 }

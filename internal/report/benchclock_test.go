@@ -75,12 +75,39 @@ func slowClock() *ClockBench {
 	return d
 }
 
+// switchedClock is a made result of a machine that was switched from its TSC to its HPET, and lost the TSC.
+func switchedClock() *ClockBench {
+	d := fastClock()
+	d.Inputs.Switch, d.Ended = true, BenchCondemned
+	call := bench.Way{Path: bench.PathSyscall, Clock: hw.Monotonic}
+	vdso := bench.Way{Path: bench.PathVDSO, Clock: hw.Monotonic}
+	none := new(bench.Counter)
+	d.Measured(&bench.Result{
+		Clocksource: "hpet", ClocksourceAfter: "hpet", Timer: 1400, Seconds: 2,
+		Costs:  []bench.WayCost{{Way: vdso, BatchReads: 100, Cost: cost(1500)}, {Way: call, BatchReads: 100, Cost: cost(1490)}},
+		Routes: []bench.Route{bench.RouteOf(hw.Monotonic, cost(1500), cost(1490), "", "hpet")},
+		Steps:  []bench.WaySteps{{Way: vdso, Steps: none.Steps(bench.Nanoseconds, 0)}},
+		Across: []bench.Crossing{{Way: vdso, CPUs: [2]int{0, 1}, Unit: bench.Nanoseconds, Turns: 10_000, Complete: true}},
+		Contention: []bench.Crowd{{
+			Way: vdso, CPUs: []int{0, 1}, Rounds: 11, ReadsPerSecond: bench.EstimateOf([]float64{0.7e6}), Fairness: bench.EstimateOf([]float64{0.7}),
+			PerCPU: []bench.OnCPU{{CPU: 0, Cost: cost(2700)}, {CPU: 1, Cost: cost(2800)}},
+		}},
+		Skipped: []bench.Skipped{{Way: bench.Way{Path: bench.PathSyscall, Clock: hw.TAI}, Why: "invalid argument"}},
+	})
+	d.Switching = &Switching{
+		From: "tsc", Sources: []string{"tsc", "hpet"}, Ignored: []IgnoredSource{{Clocksource: "acpi_pm", Instead: "hpet"}}, After: "hpet",
+		Condemned: "tsc: Marking TSC unstable due to clocksource watchdog",
+		Lines:     []string{"clocksource: Watchdog remote CPU 1 read timed out"},
+	}
+	return d
+}
+
 func TestEachFormOfAClockBenchmarkIsAsItWas(t *testing.T) {
 	var files []txtar.File
 	for _, c := range []struct {
 		name string
 		doc  *ClockBench
-	}{{"fast", fastClock()}, {"slow", slowClock()}} {
+	}{{"fast", fastClock()}, {"slow", slowClock()}, {"switched", switchedClock()}} {
 		files = append(files,
 			section(t, c.name+", text", func(w io.Writer) error { return ClockBenchText(w, c.doc, TextOptions{Width: 100}) }),
 			section(t, c.name+", JSON", func(w io.Writer) error { return ClockBenchJSON(w, c.doc) }),

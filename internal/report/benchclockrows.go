@@ -20,7 +20,7 @@ func ClockBenchCSV(w io.Writer, d *ClockBench) error {
 		r := &d.Results[i]
 		row := joinRows([]string{r.Clocksource, string(r.Part), r.Path, r.Clock, r.Instruction, strconv.Itoa(r.CPUs)}, csvCost(r.Cost))
 		fine := ""
-		if s := d.stepsOf(r.Way); s != nil && s.Resolution > 0 {
+		if s := d.stepsOf(r); s != nil && s.Resolution > 0 {
 			fine = csvNumber(s.Resolution)
 		}
 		crowd := []string{"", ""}
@@ -55,13 +55,19 @@ func csvCost(c bench.Cost) []string {
 // run gives one line for each result: benchstat makes intervals of several runs.
 func ClockBenchGo(w io.Writer, d *ClockBench) error {
 	var b strings.Builder
-	for _, pair := range [][2]string{{"clocksource", d.Clocksource}, {"cpu", d.CPUModel}, {"kernel", d.Kernel}} {
-		fmt.Fprintf(&b, "%s: %s\n", pair[0], cmp.Or(safe(pair[1], false), "unknown"))
-	}
+	key := func(name, value string) { fmt.Fprintf(&b, "%s: %s\n", name, cmp.Or(safe(value, false), "unknown")) }
+	key("clocksource", d.Clocksource)
+	key("cpu", d.CPUModel)
+	key("kernel", d.Kernel)
+	under := d.Clocksource
 	for i := range d.Results {
 		r := &d.Results[i]
 		if r.Batches == 0 {
 			continue
+		}
+		if r.Clocksource != under { // a key holds for the lines below it
+			under = r.Clocksource
+			key("clocksource", under)
 		}
 		kind := "Clock"
 		if r.Part == bench.Contention {

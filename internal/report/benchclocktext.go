@@ -20,10 +20,12 @@ func ClockBenchText(w io.Writer, d *ClockBench, opt TextOptions) error {
 	if d.Ended == BenchChanged {
 		clock += ", then " + cmp.Or(d.ClocksourceAfter, "not known") + ": the figures are not of one of them"
 	}
-	p.say("clocksource  ", clock)
+	p.say("clocksource  ", clock+d.Switching.words())
 	for _, r := range d.Routes {
-		if r.Clock == hw.Monotonic {
+		if r.Clock == hw.Monotonic && len(d.Runs) == 1 {
 			p.say("read by      ", r.Path+": "+r.Why)
+		} else if r.Clock == hw.Monotonic {
+			p.say("read by      ", r.Path+" under "+cmp.Or(r.Clocksource, "an unknown clocksource")+": "+r.Why)
 		}
 	}
 	p.say("machine      ", cmp.Or(d.CPUModel, "processor not known")+"; "+cmp.Or(d.Kernel, "kernel not known"))
@@ -35,9 +37,10 @@ func ClockBenchText(w io.Writer, d *ClockBench, opt TextOptions) error {
 	if len(d.Skipped) > 0 {
 		p.heading("Not measured")
 		for _, s := range d.Skipped {
-			p.say("  - ", s.Name()+": "+s.Why)
+			p.say("  - ", s.Name()+d.under(s.Clocksource)+": "+s.Why)
 		}
 	}
+	p.switching(d.Switching)
 	if len(d.Warnings) > 0 {
 		p.heading("Doubts")
 		for _, s := range d.Warnings {
@@ -97,29 +100,66 @@ func (p *page) benchCosts(d *ClockBench) {
 			rows = append(rows, &d.Results[i])
 		}
 	}
-	cols := []cellColumn[*ClockRead]{{title: "READ BY", left: true, cell: func(r *ClockRead) string { return p.safe(r.Name(), maxName) }}}
+	cols := p.readColumns()
 	cols = append(cols, costColumns(func(r *ClockRead) bench.Cost { return r.Cost })...)
 	if len(d.Steps) > 0 {
 		cols = append(cols, cellColumn[*ClockRead]{title: "RESOLUTION", cell: func(r *ClockRead) string {
-			s := d.stepsOf(r.Way)
+			s := d.stepsOf(r)
 			if s == nil {
 				return "-"
 			}
-			return resolution(&s.Steps)
+			return resolution(s)
 		}}, cellColumn[*ClockRead]{title: "BACKWARDS", left: true, cell: func(r *ClockRead) string {
-			s := d.stepsOf(r.Way)
+			s := d.stepsOf(r)
 			if s == nil {
 				return "-"
 			}
 			return timesBack(s.Backward, s.Count+s.Backward)
 		}})
 	}
-	benchTable(p, fmt.Sprintf("One read, on CPU %d", d.CPU), cols, rows)
+	benchTable(p, fmt.Sprintf("One read, on CPU %d", d.CPU), cols, beside(rows))
+}
+
+// readColumns are those that say what was read; the clocksource, where there is more than one.
+func (p *page) readColumns() []cellColumn[*ClockRead] {
+	return []cellColumn[*ClockRead]{
+		{title: "READ BY", left: true, cell: func(r *ClockRead) string { return p.safe(r.Name(), maxName) }},
+		{title: "CLOCKSOURCE", left: true, same: true, cell: func(r *ClockRead) string { return p.safe(cmp.Or(r.Clocksource, "-"), maxName) }},
+	}
+}
+
+// beside puts results that differ in nothing but their clocksource one below the other.
+func beside(rows []*ClockRead) []*ClockRead {
+	var sorted []*ClockRead
+	for i, r := range rows {
+		if slices.ContainsFunc(rows[:i], r.alike) {
+			continue
+		}
+		for _, other := range rows[i:] {
+			if r.alike(other) {
+				sorted = append(sorted, other)
+			}
+		}
+	}
+	return sorted
+}
+
+func (r *ClockRead) alike(other *ClockRead) bool {
+	return r.Part == other.Part && r.Way == other.Way && r.CPUs == other.CPUs
+}
+
+// under names the clocksource of a sentence, where there is more than one.
+func (d *ClockBench) under(clocksource string) string {
+	if len(d.Runs) < 2 {
+		return ""
+	}
+	return " under " + cmp.Or(clocksource, "an unknown clocksource")
 }
 
 // crossed are the pairs of CPUs that read by one way in turn.
 type crossed struct {
 	way             bench.Way
+	clocksource     string
 	pairs, partly   int
 	turns, backward int
 	why             string
@@ -129,9 +169,9 @@ func (p *page) benchAcross(d *ClockBench) {
 	var rows []*crossed
 	for i := range d.Across {
 		c := &d.Across[i]
-		at := slices.IndexFunc(rows, func(r *crossed) bool { return r.way == c.Way })
+		at := slices.IndexFunc(rows, func(r *crossed) bool { return r.way == c.Way && r.clocksource == c.Clocksource })
 		if at < 0 {
-			at, rows = len(rows), append(rows, &crossed{way: c.Way})
+			at, rows = len(rows), append(rows, &crossed{way: c.Way, clocksource: c.Clocksource})
 		}
 		r := rows[at]
 		r.pairs++
@@ -144,6 +184,7 @@ func (p *page) benchAcross(d *ClockBench) {
 	}
 	benchTable(p, "Two CPUs read in turn", []cellColumn[*crossed]{
 		{title: "READ BY", left: true, cell: func(c *crossed) string { return p.safe(c.way.Name(), maxName) }},
+		{title: "CLOCKSOURCE", left: true, same: true, cell: func(c *crossed) string { return p.safe(cmp.Or(c.clocksource, "-"), maxName) }},
 		{title: "PAIRS", cell: func(c *crossed) string { return strconv.Itoa(c.pairs) }},
 		{title: "READS", cell: func(c *crossed) string { return strconv.Itoa(c.turns) }},
 		{title: "BACKWARDS", left: true, cell: func(c *crossed) string {
@@ -174,10 +215,8 @@ func (p *page) benchCrowds(d *ClockBench) {
 			return text(r.Crowd)
 		}
 	}
-	cols := []cellColumn[*ClockRead]{
-		{title: "READ BY", left: true, cell: func(r *ClockRead) string { return p.safe(r.Name(), maxName) }},
-		{title: "CPUS", cell: func(r *ClockRead) string { return strconv.Itoa(r.CPUs) }},
-	}
+	cols := append(p.readColumns(), cellColumn[*ClockRead]{title: "CPUS", cell: func(r *ClockRead) string { return strconv.Itoa(r.CPUs) }})
+	rows = beside(rows)
 	cols = append(cols, costColumns(func(r *ClockRead) bench.Cost { return r.Cost })...)
 	cols = append(cols,
 		cellColumn[*ClockRead]{title: "READS/S", cell: crowd(func(c *ClockCrowd) string { return fmt.Sprintf("%.2f M", c.ReadsPerSecond.Median/1e6) })},
@@ -186,7 +225,7 @@ func (p *page) benchCrowds(d *ClockBench) {
 	benchTable(p, "Several CPUs read at once", cols, rows)
 	for _, r := range rows {
 		if r.Why != "" {
-			p.say("  - ", fmt.Sprintf("%s on %s: %s", r.Name(), plural(r.CPUs, "CPU", "CPUs"), r.Why))
+			p.say("  - ", fmt.Sprintf("%s on %s%s: %s", r.Name(), plural(r.CPUs, "CPU", "CPUs"), d.under(r.Clocksource), r.Why))
 		}
 	}
 }
