@@ -35,14 +35,7 @@ const (
 // rate of the TSC is measured with a known error and is not the estimate of a kernel
 // that was disturbed while it made it.
 func TestAWatchInAGuestReadsItsRegisters(t *testing.T) {
-	config := qemu.Config{}
-	var err error
-	if config.QEMU, err = config.FindQEMU(); err == nil {
-		config.Guest, err = config.FindGuest(t.Context())
-	}
-	skipIfUnavailable(t, err)
-	kernel, err := config.CachedKernel("7")
-	skipIfUnavailable(t, err)
+	config, kernel := guestKernel(t, "7")
 	duration := guestWatch
 	if os.Getenv(longVariable) != "" {
 		duration = guestWatchLong

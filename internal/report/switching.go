@@ -49,8 +49,11 @@ func (s *Switching) words() string {
 			others = append(others, name)
 		}
 	}
-	if len(others) == 0 {
+	switch {
+	case len(others) == 0 && s.GivenBack:
 		return ""
+	case len(others) == 0:
+		return ", then " + cmp.Or(s.After, "not known")
 	}
 	text := ", switched to " + strings.Join(others, ", ")
 	if s.GivenBack {
