@@ -9,6 +9,7 @@ import (
 
 	"github.com/cswatch/cswatch/internal/hw"
 	"github.com/cswatch/cswatch/internal/lease"
+	"github.com/cswatch/cswatch/internal/perf"
 	"github.com/cswatch/cswatch/internal/report"
 )
 
@@ -50,10 +51,12 @@ func subcommands(env *Env) []*cobra.Command {
 }
 
 // Main runs the program on the process's own arguments and streams, and exits. A
-// child that reads a port or guards the clocksource on behalf of another cswatch does only that.
+// child that reads a port or guards the clocksource on behalf of another cswatch does only that, and
+// one that is to become a command to profile does nothing before.
 func Main() {
 	hw.ChildMain()
 	lease.GuardianMain()
+	perf.ChildMain()
 	os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -8,6 +8,9 @@
 // sampled, the error is a [Refused]; [Restrictions] says beforehand what this process may
 // not see, and how to allow it.
 //
+// [Hold] starts a command that does nothing until it is let go, so that a profile has all of it; a program that holds
+// commands calls [ChildMain] first.
+//
 // A [Profile] is a value: samples by process, command, CPU and stack, with names. Its Table
 // has the rows that perf report prints, its Clocks answer whether reading clocks is hot, by the list in
 // [ClockSymbols], and its folded stacks are for flame graphs. Shares carry the interval that their number of samples

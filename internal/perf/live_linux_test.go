@@ -129,7 +129,7 @@ func TestAnotherProcessIsProfiledUntilItEnds(t *testing.T) {
 	}
 	reaped := make(chan error, 1)
 	go func() { reaped <- c.Wait() }()
-	s := open(t, Config{Target: Target{PID: c.Process.Pid}, Events: []Event{CPUClock, TaskClock}})
+	s := open(t, Config{Target: Target{PIDs: []int{c.Process.Pid}}, Events: []Event{CPUClock, TaskClock}})
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestAnotherProcessIsProfiledUntilItEnds(t *testing.T) {
 			t.Errorf("a sample of process %d", x.PID)
 		}
 	}
-	if _, err := Open(Config{Target: Target{PID: c.Process.Pid}}, nil); err == nil || !strings.Contains(err.Error(), "ended") {
+	if _, err := Open(Config{Target: Target{PIDs: []int{c.Process.Pid}}}, nil); err == nil || !strings.Contains(err.Error(), "ended") {
 		t.Errorf("a profile of a process that has ended: error %v", err)
 	}
 }

@@ -77,11 +77,22 @@ func (o *opened) fill(c Config, cpus []int) error {
 		}
 		return nil
 	}
-	pid := c.Target.PID
-	if pid == 0 {
-		pid = os.Getpid()
+	pids := c.Target.PIDs
+	if len(pids) == 0 {
+		pids = []int{os.Getpid()}
 	}
 	onCPU := map[int]*ring{}
+	for _, pid := range pids {
+		if err := o.fillProcess(c, pid, cpus, onCPU); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillProcess opens the event for the threads of a process, with the rings of those before.
+func (o *opened) fillProcess(c Config, pid int, cpus []int, onCPU map[int]*ring) error {
+	before := len(o.fds)
 	have := map[int]bool{}
 	// Threads that begin meanwhile are children of threads that have the event, and inherit
 	// it, or are found in another look.
@@ -94,9 +105,9 @@ func (o *opened) fill(c Config, cpus []int) error {
 		if len(tids) == 0 {
 			break
 		}
-		if (len(have)+len(tids))*len(cpus) > maxEvents {
-			return fmt.Errorf("profile process %d: an event for each of %d threads and %d CPUs: want at most %d: profile all processes, and look at this one",
-				pid, len(have)+len(tids), len(cpus), maxEvents)
+		if len(o.fds)+len(tids)*len(cpus) > maxEvents {
+			return fmt.Errorf("profile process %d: an event for each of %d threads and %d CPUs, and %d before: want at most %d: profile all processes, and look at this one",
+				pid, len(have)+len(tids), len(cpus), before, maxEvents)
 		}
 		for _, tid := range tids {
 			have[tid] = true
@@ -114,7 +125,7 @@ func (o *opened) fill(c Config, cpus []int) error {
 			}
 		}
 	}
-	if len(o.fds) == 0 {
+	if len(o.fds) == before {
 		return fmt.Errorf("profile process %d: it has ended", pid)
 	}
 	return nil

@@ -5,6 +5,7 @@ package perf
 import (
 	"fmt"
 	"io/fs"
+	"os/exec"
 	"runtime"
 )
 
@@ -45,3 +46,18 @@ func (s *Session) Restrictions() []Restriction { return nil }
 func ReadSight() Sight { return Sight{} }
 
 func deviceAndInode(fs.FileInfo) (device, inode uint64) { return 0, 0 }
+
+// ChildMain returns at once: there is no command that is held.
+func ChildMain() {}
+
+// Held is a command that waits, which needs Linux.
+type Held struct{ Command *exec.Cmd }
+
+// Hold returns an error.
+func Hold(*exec.Cmd) (*Held, error) { return nil, elsewhere() }
+
+// Release returns an error.
+func (h *Held) Release() error { return elsewhere() }
+
+// Drop does nothing.
+func (h *Held) Drop() {}

@@ -104,7 +104,7 @@ func (s Sight) paranoia(c Config, add func(id, why, how string)) {
 	case level >= 2 && !c.UserOnly:
 		add("perf-event-paranoid", value+"it may sample user code only, and not what the kernel does for it, such as reading a clock", sysctl(1))
 	}
-	if c.Target.PID != 0 && s.Status.UID != 0 {
+	if len(c.Target.PIDs) > 0 && s.Status.UID != 0 {
 		add("process-of-others", "only processes of the own user, that are not protected otherwise, may be sampled", allowPerf)
 	}
 }

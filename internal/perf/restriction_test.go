@@ -23,7 +23,7 @@ func with(s Sight, change func(*Sight)) Sight {
 }
 
 func TestWhatMayNotBeSeenIsToldWithTheWayToAllowIt(t *testing.T) {
-	all, own, one := Config{Target: Target{All: true}}, Config{}, Config{Target: Target{PID: 7}}
+	all, own, one := Config{Target: Target{All: true}}, Config{}, Config{Target: Target{PIDs: []int{7}}}
 	root := with(asUser(2, 1), func(s *Sight) { s.Status = Status{Known: true, Capabilities: ^uint64(0)} })
 	for _, tt := range []struct {
 		name string
@@ -80,7 +80,7 @@ func TestTheStatusOfAProcessIsRead(t *testing.T) {
 }
 
 func TestARefusalSaysWhatWasTriedAndWhatToDo(t *testing.T) {
-	e := &Refused{Target{PID: 7}, []Attempt{{Cycles, false, "no counters"}, {BusCycles, false, "no counters"}, {CPUClock, true, "not permitted"}},
+	e := &Refused{Target{PIDs: []int{7}}, []Attempt{{Cycles, false, "no counters"}, {BusCycles, false, "no counters"}, {CPUClock, true, "not permitted"}},
 		[]Restriction{{"seccomp", "it is filtered", "run it outside"}}}
 	want := "profile process 7: nothing could be sampled: cycles, bus-cycles: no counters; cpu-clock of user code alone: not permitted\n" +
 		"seccomp: it is filtered; to allow it, run it outside"
@@ -108,8 +108,9 @@ func TestPlansThatCannotBeAreRefusedWithAllThatIsWrong(t *testing.T) {
 		want []string
 	}{
 		{"the zero value is good", Config{}, nil},
-		{"all and one", Config{Target: Target{All: true, PID: 3}}, []string{"want one of the two"}},
-		{"numbers below zero", Config{Target: Target{PID: -1}, Frequency: -1}, []string{"process -1", "-1 samples a second"}},
+		{"all and one", Config{Target: Target{All: true, PIDs: []int{3}}}, []string{"want one of the two"}},
+		{"numbers below zero", Config{Target: Target{PIDs: []int{-1}}, Frequency: -1}, []string{"process -1", "-1 samples a second"}},
+		{"a process twice", Config{Target: Target{PIDs: []int{3, 4, 3}}}, []string{"process 3 is named twice"}},
 		{"a frequency and a period", Config{Frequency: 1, Period: 1}, []string{"want one of the two"}},
 		{"an event that there is not", Config{Events: []Event{"instructions"}}, []string{`"instructions": want cycles, bus-cycles, cpu-clock, task-clock`}},
 	} {

@@ -23,7 +23,7 @@ func (e *Refused) Error() string {
 	return b.String()
 }
 
-// Take takes a profile until ctx ends, or the process that is profiled does. A
+// Take takes a profile until ctx ends, or the processes that are profiled do. A
 // cancelled context is no error: it is how a profile ends.
 func Take(ctx context.Context, c Config, cache *Cache) (*Profile, error) {
 	s, err := Open(c, cache)

@@ -72,7 +72,7 @@ func (s *Session) Attempts() []Attempt { return slices.Clone(s.attempts) }
 // Restrictions returns what the profile may not see, and how to allow it.
 func (s *Session) Restrictions() []Restriction { return Restrictions(s.sight, s.config) }
 
-// Ended is closed when the process that is profiled has ended.
+// Ended is closed when all processes that are profiled have ended.
 func (s *Session) Ended() <-chan struct{} { return s.ended }
 
 // Start begins to take samples. What processes there are is read before the
@@ -117,7 +117,7 @@ func (s *Session) collect() {
 		unix.Poll(fds, int(pause.Milliseconds())) // an error is an interruption: there is a next time
 		fds = slices.DeleteFunc(fds, func(f unix.PollFd) bool { return f.Revents&(unix.POLLHUP|unix.POLLERR) != 0 })
 		s.round()
-		if pid := s.config.Target.PID; pid != 0 && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+		if pids := s.config.Target.PIDs; len(pids) > 0 && !slices.ContainsFunc(pids, exists) {
 			s.once.Do(func() { close(s.ended) })
 		}
 		if rest := pause/10 - time.Since(began); rest > 0 { // rings that fill at once do not make a busy loop
@@ -129,6 +129,9 @@ func (s *Session) collect() {
 		}
 	}
 }
+
+// exists tells of a process, which may be another user's, whether it has not ended.
+func exists(pid int) bool { return !errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
 
 // round drains the rings and takes in, in the order of time, what was written before
 // the round before ended: of that nothing can be missing, although the rings are drained one after another.
@@ -219,10 +222,10 @@ func readProcesses(t Target, learn func(Record)) {
 				pids = append(pids, pid)
 			}
 		}
-	case t.PID == 0:
+	case len(t.PIDs) == 0:
 		pids = []int{os.Getpid()}
 	default:
-		pids = []int{t.PID}
+		pids = t.PIDs
 	}
 	for _, pid := range pids {
 		tids, _ := threads(pid)

@@ -3,12 +3,14 @@ package perf
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Target is whose code is sampled. The zero value is the own process.
 type Target struct {
-	All bool `json:"all"` // every process, on every CPU
-	PID int  `json:"pid"` // this process with its threads, 0 for the own
+	All  bool  `json:"all"`  // every process, on every CPU
+	PIDs []int `json:"pids"` // these processes with their threads, and what they start meanwhile; none for the own
 }
 
 // String names the target.
@@ -16,10 +18,16 @@ func (t Target) String() string {
 	switch {
 	case t.All:
 		return "all processes"
-	case t.PID == 0:
+	case len(t.PIDs) == 0:
 		return "the own process"
+	case len(t.PIDs) == 1:
+		return fmt.Sprintf("process %d", t.PIDs[0])
 	}
-	return fmt.Sprintf("process %d", t.PID)
+	var names []string
+	for _, pid := range t.PIDs {
+		names = append(names, fmt.Sprint(pid))
+	}
+	return "processes " + strings.Join(names, ", ")
 }
 
 // Config is what to sample and how. The zero value samples the own process 997 times a second and CPU.
@@ -46,11 +54,16 @@ const maxFrequency = 1_000_000
 // Validate returns what is wrong with the configuration, all of it.
 func (c Config) Validate() error {
 	var errs []error
-	if c.Target.All && c.Target.PID != 0 {
-		errs = append(errs, fmt.Errorf("all processes and process %d: want one of the two", c.Target.PID))
+	if c.Target.All && len(c.Target.PIDs) > 0 {
+		errs = append(errs, fmt.Errorf("all processes and %s: want one of the two", Target{PIDs: c.Target.PIDs}))
 	}
-	if c.Target.PID < 0 {
-		errs = append(errs, fmt.Errorf("process %d: want a process ID from 1 on", c.Target.PID))
+	for i, pid := range c.Target.PIDs {
+		if pid <= 0 {
+			errs = append(errs, fmt.Errorf("process %d: want a process ID from 1 on", pid))
+		}
+		if slices.Contains(c.Target.PIDs[:i], pid) {
+			errs = append(errs, fmt.Errorf("process %d is named twice", pid))
+		}
 	}
 	if c.Frequency < 0 || c.Frequency > maxFrequency {
 		errs = append(errs, fmt.Errorf("%d samples a second: want 1 to %d", c.Frequency, maxFrequency))
