@@ -6,9 +6,9 @@ func newBenchCommand(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "bench",
 		GroupID: groupExperiment,
-		Short:   "Measure what reading the clock costs on this machine",
+		Short:   "Measure what reading the clock costs, and what the CPUs do",
 		Long:    "bench measures what a clocksource costs on this machine, and whether a workload notices.",
 	}
-	cmd.AddCommand(newBenchClockCommand(env))
+	cmd.AddCommand(newBenchClockCommand(env), newBenchProfileCommand(env))
 	return cmd
 }

@@ -160,6 +160,7 @@ func TestEveryJSONKeyOfADocumentIsDescribedAndNoOther(t *testing.T) {
 		{"## cswatch.simulate-log/v1", reflect.TypeFor[report.SimulatedLog](), nil},
 		{"## cswatch.fit/v1", reflect.TypeFor[report.Fit](), nil},
 		{"## cswatch.bench-clock/v1", reflect.TypeFor[report.ClockBench](), nil},
+		{"## cswatch.bench-profile/v1", reflect.TypeFor[report.ProfileBench](), nil},
 		{"## cswatch.trial-report/v1", reflect.TypeFor[report.Campaign](), nil},
 		{"## cswatch.trial-status/v1", reflect.TypeFor[report.TrialStatus](), nil},
 		{"## cswatch.trial-comparison/v1", reflect.TypeFor[report.TrialComparisons](), nil},
