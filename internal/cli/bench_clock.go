@@ -28,6 +28,7 @@ type benchClockFlags struct {
 	duration                time.Duration
 	sources                 []string // of --switch
 	switches, acceptLoss    bool
+	profile                 bool
 	format                  *choice
 
 	// Tests have their own of these.
@@ -36,13 +37,14 @@ type benchClockFlags struct {
 	allowed  func() ([]int, error)                       // CPUs
 	risk     func(*machine.Snapshot) guard
 	snapshot func() *machine.Snapshot
+	profiler profiler
 	switcher
 }
 
 func newBenchClockCommand(env *Env) *cobra.Command {
 	f := benchClockFlags{
 		measure: bench.Run, rate: hw.TSCFrequency, allowed: hw.AllowedCPUs,
-		risk: riskHere, snapshot: snapshotHere, switcher: switcherHere(),
+		risk: riskHere, snapshot: snapshotHere, profiler: profilerHere(), switcher: switcherHere(),
 	}
 	cmd := &cobra.Command{
 		Use:   "clock",
@@ -65,6 +67,7 @@ func newBenchClockCommand(env *Env) *cobra.Command {
 	fl.DurationVar(&f.duration, "duration", 0, "about how long to measure, such as 10s; each counter takes 4 s more by default, and in proportion (default 1 s, and 1 s for each of 1, 2, 4 ... all CPUs)")
 	switchFlag(cmd, &f.sources)
 	fl.BoolVar(&f.acceptLoss, acceptLoss, false, "switch, and read hpet and acpi_pm as fast as they can be, whose latency can make a kernel give up its TSC; the kernel's log is followed, and its first complaint ends the run")
+	fl.BoolVar(&f.profile, "profile", false, "sample this program meanwhile, and show what it does as bench profile would; the samples take time of what is measured")
 	f.format = formatFlag(cmd, "text", "json", "csv", "gobench")
 	registerCompletion(cmd, "part", cobra.FixedCompletions([]cobra.Completion{"costs", "steps", "across", "contention", "counters"}, cobra.ShellCompDirectiveNoFileComp))
 	registerCompletion(cmd, "clock", cobra.FixedCompletions([]cobra.Completion{hw.MonotonicRaw, hw.BootTime, hw.RealTime, hw.TAI}, cobra.ShellCompDirectiveNoFileComp))
@@ -87,8 +90,11 @@ func newBenchClockCommand(env *Env) *cobra.Command {
 func (f *benchClockFlags) run(ctx context.Context, env *Env) error {
 	doc := &report.ClockBench{Inputs: report.ClockBenchInputs{
 		Parts: f.parts, Clocks: f.clocks, Counters: f.counters, Duration: f.duration.Seconds(), AcceptLosingTSC: f.acceptLoss,
-		Switch: f.switches, Sources: namedSources(f.sources),
+		Switch: f.switches, Sources: namedSources(f.sources), Profile: f.profile,
 	}}
+	if format := f.format.String(); f.profile && format != "text" && format != "json" {
+		return usagef("--profile: --format %s has no place for it, want text or json", format)
+	}
 	plan, err := f.plan(doc)
 	if err != nil {
 		return err
@@ -156,9 +162,18 @@ func (f *benchClockFlags) each(ctx context.Context, doc *report.ClockBench, plan
 
 // measured measures under the clocksource that is current, and adds what came of it.
 func (f *benchClockFlags) measured(ctx context.Context, doc *report.ClockBench, plan bench.Plan, loads bool) error {
-	result, err := f.guarded(ctx, plan, loads)
+	var result bench.Result
+	var err error
+	measure := func() { result, err = f.guarded(ctx, plan, loads) }
+	var profile *report.ProfileBench
+	if f.profile {
+		profile = f.profiler.beside(ownProfile(), measure)
+	} else {
+		measure()
+	}
 	if len(result.Plan.CPUs) > 0 {
 		doc.Measured(&result)
+		doc.Runs[len(doc.Runs)-1].Profile = profile
 	}
 	return err
 }

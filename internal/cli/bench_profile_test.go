@@ -260,6 +260,34 @@ func TestAProfileBesideOtherWorkNeverKeepsItFromBeingDone(t *testing.T) {
 	}
 }
 
+func TestAClockBenchmarkCanHaveAProfile(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		asked    bool
+		profile  madeProfile
+		ended    string
+		reported bool
+	}{
+		{"asked for", true, madeProfile{}, report.BenchDone, true},
+		{"not permitted", true, madeProfile{refuse: &perf.Refused{}}, report.BenchFailed, true},
+		{"not asked for", false, madeProfile{}, "", false},
+	} {
+		m := madeBench{current: "tsc", risk: machine.No}
+		code, doc, errs := m.run(t, func(f *benchClockFlags) { f.profile, f.profiler = c.asked, c.profile.profiler() })
+		if code != ExitOK || errs != "" || m.measured != 1 || doc.Inputs.Profile != c.asked || len(doc.Runs) != 1 {
+			t.Fatalf("%s: code %d, %q, measured %d times, inputs %+v, runs %+v", c.name, code, errs, m.measured, doc.Inputs, doc.Runs)
+		}
+		got := doc.Runs[0].Profile
+		if (got != nil) != c.reported || c.reported && (got.Ended != c.ended || got.Inputs.All || got.Schema == "") {
+			t.Errorf("%s: profile %+v", c.name, got)
+		}
+	}
+	m := madeBench{}
+	if code, _, errs := m.run(t, func(f *benchClockFlags) { f.profile, f.format = true, newChoice("csv", "text") }); code != ExitUsage || !strings.Contains(errs, "--format csv has no place for it") || m.measured > 0 {
+		t.Errorf("as CSV: code %d, %q, measured %d times", code, errs, m.measured)
+	}
+}
+
 func TestWordsAreQuotedForAShellWhereTheyMustBe(t *testing.T) {
 	for word, want := range map[string]string{"/usr/bin/cswatch": "/usr/bin/cswatch", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "$x": "'$x'"} {
 		if got := shellWord(word); got != want {

@@ -58,6 +58,12 @@ type profiling struct {
 	profile *perf.Profile // after stop
 }
 
+// ownProfile is a plan to profile this program, which is at work itself.
+func ownProfile() profilePlan {
+	const rows = 10
+	return profilePlan{own: true, inputs: report.ProfileInputs{Event: autoEvent, Frequency: perf.DefaultFrequency, Top: rows}}
+}
+
 // config returns what to sample. An event that was asked for comes before those that are
 // taken where it cannot be had; for a timer these are timers.
 func (p profilePlan) config() perf.Config {

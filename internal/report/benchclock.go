@@ -56,6 +56,8 @@ type ClockRun struct {
 	ClocksourceAfter string  `json:"clocksource_after"`
 	Timer            float64 `json:"timer_ns"` // one reading of the timer of the batches
 	Seconds          float64 `json:"seconds"`
+	// Profile is of this program meanwhile, nil where none was to be taken.
+	Profile *ProfileBench `json:"profile,omitempty"`
 }
 
 // ClockRoute is the path by which programs get a clock under a clocksource.
@@ -94,6 +96,7 @@ type ClockBenchInputs struct {
 	Sources []string `json:"clocksources"`
 	// AcceptLosingTSC is the flag. The plan has it too where latency cannot condemn.
 	AcceptLosingTSC bool `json:"accept_losing_tsc"`
+	Profile         bool `json:"profile"`
 }
 
 // ClockRead is what a read costs by one way, while so many CPUs read.
@@ -185,5 +188,11 @@ func ClockBenchJSON(w io.Writer, d *ClockBench) error {
 	c.Runs, c.Routes, c.Results, c.Steps, c.Across = list(c.Runs), list(c.Routes), list(c.Results), list(c.Steps), list(c.Across)
 	c.Counters, c.Skipped, c.Warnings = list(c.Counters), list(c.Skipped), list(c.Warnings)
 	c.Switching = c.Switching.whole()
+	c.Runs = slices.Clone(c.Runs)
+	for i := range c.Runs {
+		if p := c.Runs[i].Profile; p != nil {
+			c.Runs[i].Profile = p.whole()
+		}
+	}
 	return writeJSON(w, &c, "the clock benchmark")
 }

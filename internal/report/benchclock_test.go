@@ -104,10 +104,14 @@ func switchedClock() *ClockBench {
 
 func TestEachFormOfAClockBenchmarkIsAsItWas(t *testing.T) {
 	var files []txtar.File
+	slow := slowClock()
+	slow.Inputs.Profile = true
+	slow.Runs[0].Profile = &ProfileBench{Inputs: ProfileInputs{Event: "auto", Frequency: 997, Top: 10}, Restrictions: hotProfile().Restrictions}
+	slow.Runs[0].Profile.NotSampled("nothing could be sampled: cycles: it is not permitted")
 	for _, c := range []struct {
 		name string
 		doc  *ClockBench
-	}{{"fast", fastClock()}, {"slow", slowClock()}, {"switched", switchedClock()}} {
+	}{{"fast", fastClock()}, {"slow", slow}, {"switched", switchedClock()}} {
 		files = append(files,
 			section(t, c.name+", text", func(w io.Writer) error { return ClockBenchText(w, c.doc, TextOptions{Width: 100}) }),
 			section(t, c.name+", JSON", func(w io.Writer) error { return ClockBenchJSON(w, c.doc) }),

@@ -47,10 +47,27 @@ func ClockBenchText(w io.Writer, d *ClockBench, opt TextOptions) error {
 			p.say("  ! ", s.Text)
 		}
 	}
+	p.benchProfiles(d)
 	p.line("")
 	p.say("", fmt.Sprintf("Intervals are of 95 %%, for the median. What a read takes is averaged over the reads of a batch, so that p99 is of batches. "+
 		"Interrupts were on. It took %.1f s.", d.Seconds))
 	return p.writeTo(w, "the clock benchmark")
+}
+
+// benchProfiles shows what this program did during each run.
+func (p *page) benchProfiles(d *ClockBench) {
+	profiled := false
+	for _, r := range d.Runs {
+		if r.Profile != nil {
+			p.heading("What this program did meanwhile" + p.safe(d.under(r.Clocksource), maxName))
+			p.profile(r.Profile, "")
+			profiled = profiled || r.Profile.Why == ""
+		}
+	}
+	if profiled {
+		p.line("")
+		p.say("", profileIntervals)
+	}
 }
 
 // pace tells how fast slow counters were read; why follows.

@@ -109,7 +109,7 @@ func (d *ProfileBench) Sampled(p *perf.Profile, own int) {
 // NotSampled fills in why there is no profile.
 func (d *ProfileBench) NotSampled(why string) {
 	d.Ended, d.Why = BenchFailed, why
-	d.Reading = ProfileReading{Hot: machine.Unknown, Sentence: "Could not tell, because nothing could be sampled.", HotFrom: HotFrom}
+	d.Reading = ProfileReading{Hot: machine.Unknown, Sentence: "Could not tell, because nothing could be sampled.", HotFrom: HotFrom, Clocks: new(perf.Profile).Clocks()}
 }
 
 // ProfileBenchJSON writes the document.

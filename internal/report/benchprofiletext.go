@@ -28,7 +28,7 @@ func ProfileBenchText(w io.Writer, d *ProfileBench, opt TextOptions) error {
 	}
 	p.say("clocksource  ", clock)
 	p.say("machine      ", cmp.Or(d.CPUModel, "processor not known")+"; "+cmp.Or(d.Kernel, "kernel not known"))
-	p.profile(d)
+	p.profile(d, ": --top 0 shows all")
 	p.line("")
 	p.say("", profileIntervals)
 	return p.writeTo(w, "the profile")
@@ -37,8 +37,8 @@ func ProfileBenchText(w io.Writer, d *ProfileBench, opt TextOptions) error {
 // profileIntervals says what the intervals are worth.
 const profileIntervals = "Intervals are of 95 %, as if each sample were drawn by itself. Samples of one stretch of work are not, so that a second run may differ by more."
 
-// profile writes everything of a profile but the machine.
-func (p *page) profile(d *ProfileBench) {
+// profile writes everything of a profile but the machine. allRows says how to get rows that are left out.
+func (p *page) profile(d *ProfileBench, allRows string) {
 	if d.Why != "" {
 		p.say("profile      ", "not taken: "+d.Why)
 		p.profileHidden(d)
@@ -49,7 +49,7 @@ func (p *page) profile(d *ProfileBench) {
 	}
 	p.say("profile      ", profiled(d))
 	p.say("event        ", fmt.Sprintf("%s; %d samples a second and busy CPU were asked for", d.Got, d.Frequency))
-	p.profileRows(d)
+	p.profileRows(d, allRows)
 	p.profileClocks(d)
 	p.profileHidden(d)
 }
@@ -69,8 +69,12 @@ func (c *ProfiledCommand) fate() string {
 // profiled tells of whom there are how many samples.
 func profiled(d *ProfileBench) string {
 	who := perf.Target{All: d.Inputs.All, PIDs: d.Inputs.PIDs}.String()
-	if len(d.Inputs.Command) > 0 && !d.Inputs.All {
+	switch {
+	case d.Inputs.All:
+	case len(d.Inputs.Command) > 0:
 		who = "the command with what it started"
+	case len(d.Inputs.PIDs) == 0:
+		who = "this program"
 	}
 	text := fmt.Sprintf("%s on %s for %.1f s: %s", who, plural(d.CPUs, "CPU", "CPUs"), d.Seconds, plural(d.Samples, "sample", "samples"))
 	var rest []string
@@ -110,7 +114,7 @@ func (p *page) symbol(s string) string {
 	return p.name(s, maxSymbol)
 }
 
-func (p *page) profileRows(d *ProfileBench) {
+func (p *page) profileRows(d *ProfileBench, allRows string) {
 	cols := shareColumns("OVERHEAD", func(r *perf.Row) perf.Share { return r.Share })
 	cols = append(cols,
 		cellColumn[*perf.Row]{title: "COMMAND", left: true, cell: func(r *perf.Row) string { return p.name(r.Command, maxCommandName) }},
@@ -121,7 +125,7 @@ func (p *page) profileRows(d *ProfileBench) {
 	}
 	benchTable(p, "What was at work", cols, pointers(d.Rows))
 	if d.RowsLeftOut > 0 {
-		p.say("  ", plural(d.RowsLeftOut, "more row", "more rows")+" with less each: --top 0 shows all")
+		p.say("  ", plural(d.RowsLeftOut, "more row", "more rows")+" with less each"+allRows)
 	}
 }
 
