@@ -1,9 +1,9 @@
 package perf
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -189,15 +189,31 @@ func readVDSO() (*program, uint64, error) {
 		if m.Name != "[vdso]" || m.Length > 1<<20 {
 			continue
 		}
-		mem, err := os.Open("/proc/self/mem")
-		if err != nil {
+		image := make([]byte, m.Length)
+		if err := readOwn(image, m.Start); err != nil {
 			return nil, 0, err
 		}
-		defer mem.Close()
-		p, err := readProgram(io.NewSectionReader(mem, int64(m.Start), int64(m.Length)))
+		p, err := readProgram(bytes.NewReader(image))
 		return p, m.Length, err
 	}
 	return nil, 0, errors.New("this process has none")
+}
+
+// readOwn reads memory of this process. A program that was given capabilities may not open its
+// own /proc/self/mem, and containers may forbid the other way.
+func readOwn(to []byte, from uint64) error {
+	mem, err := os.Open("/proc/self/mem")
+	if err == nil {
+		_, err = mem.ReadAt(to, int64(from))
+		return errors.Join(err, mem.Close())
+	}
+	local := unix.Iovec{Base: &to[0]}
+	local.SetLen(len(to))
+	n, second := unix.ProcessVMReadv(os.Getpid(), []unix.Iovec{local}, []unix.RemoteIovec{{Base: uintptr(from), Len: len(to)}}, 0)
+	if second != nil || n != len(to) {
+		return errors.Join(err, second)
+	}
+	return nil
 }
 
 func deviceAndInode(info fs.FileInfo) (device, inode uint64) {
