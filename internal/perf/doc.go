@@ -21,6 +21,10 @@
 // and inlined functions are not read, and names are shown as the linker has them. On processors with two kinds of cores
 // the hardware events need both kinds to know them; else a timer is taken.
 //
+// [CountCalls] counts instead of sampling: how often functions of the kernel are called on each
+// CPU, such as those that read the clock ([ClockReadSymbols]). It probes the running kernel,
+// whose code the kernel changes for that, and is for when somebody asks for it.
+//
 // The records of the kernel are read by [ParseRecord], which takes bytes and
 // returns values. The package prints nothing, changes no setting of the machine,
 // and reads no clock at a sample: times of records are the scheduler's.

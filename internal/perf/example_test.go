@@ -50,3 +50,19 @@ func ExampleTake() {
 	busy, idle := p.Busy()
 	fmt.Println(perf.Got(p.Attempts), len(busy.Stacks), idle.Samples)
 }
+
+// Which CPU reads the clock how often, in a second of whatever runs.
+func ExampleCountCalls() {
+	counter, err := perf.CountCalls(perf.ClockReadSymbols("hpet"), nil)
+	if err != nil {
+		fmt.Println(err) // with what would allow it
+		return
+	}
+	defer counter.Close()
+	before, _ := counter.Read()
+	time.Sleep(time.Second)
+	after, _ := counter.Read()
+	for _, c := range perf.CallsSince(before, after) {
+		fmt.Printf("CPU %d: %d reads by %s\n", c.CPU, c.Count, c.Symbol)
+	}
+}

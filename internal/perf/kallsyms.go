@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -84,4 +85,26 @@ func boundary(name string) bool {
 		return true
 	}
 	return false
+}
+
+// findNames tells which names a list in the form of /proc/kallsyms has, nil where it is
+// empty or cannot be read to its end.
+func findNames(r io.Reader, names []string) map[string]bool {
+	found := map[string]bool{}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<16)
+	read := 0
+	for ; lines.Scan(); read++ {
+		fields := strings.Fields(lines.Text())
+		if len(fields) >= 3 && slices.Contains(names, fields[2]) {
+			found[fields[2]] = true
+		}
+		if read > maxKernelSymbols {
+			return nil
+		}
+	}
+	if lines.Err() != nil || read == 0 {
+		return nil
+	}
+	return found
 }

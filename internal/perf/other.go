@@ -61,3 +61,24 @@ func (h *Held) Release() error { return elsewhere() }
 
 // Drop does nothing.
 func (h *Held) Drop() {}
+
+// CallCounter counts calls of kernel functions, which needs Linux.
+type CallCounter struct{}
+
+// CountCalls returns an error that says so.
+func CountCalls(symbols []string, _ []int) (*CallCounter, error) {
+	e := &NotCounted{}
+	for _, s := range symbols {
+		e.Functions = append(e.Functions, Uncounted{s, "calls of kernel functions are counted on Linux only, and this is " + runtime.GOOS})
+	}
+	return nil, e
+}
+
+// Read returns an error.
+func (c *CallCounter) Read() ([]Calls, error) { return nil, elsewhere() }
+
+// Skipped returns none.
+func (c *CallCounter) Skipped() []Uncounted { return nil }
+
+// Close does nothing.
+func (c *CallCounter) Close() {}
