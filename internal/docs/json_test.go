@@ -161,6 +161,7 @@ func TestEveryJSONKeyOfADocumentIsDescribedAndNoOther(t *testing.T) {
 		{"## cswatch.fit/v1", reflect.TypeFor[report.Fit](), nil},
 		{"## cswatch.bench-clock/v1", reflect.TypeFor[report.ClockBench](), nil},
 		{"## cswatch.bench-profile/v1", reflect.TypeFor[report.ProfileBench](), nil},
+		{"## cswatch.bench-model/v1", reflect.TypeFor[report.ModelBench](), nil},
 		{"## cswatch.trial-report/v1", reflect.TypeFor[report.Campaign](), nil},
 		{"## cswatch.trial-status/v1", reflect.TypeFor[report.TrialStatus](), nil},
 		{"## cswatch.trial-comparison/v1", reflect.TypeFor[report.TrialComparisons](), nil},

@@ -46,6 +46,7 @@ func rooms() map[string]Ring {
 		"internal/reenact":  Core,
 		"internal/campaign": Core,
 		"internal/unpack":   Core,
+		"internal/cost":     Core,
 
 		"internal/host":     Edge,
 		"internal/hw":       Edge,
