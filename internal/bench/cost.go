@@ -49,7 +49,7 @@ func CostOf(batches []Batch) Cost {
 	if c.Batches = len(prices); c.Batches == 0 {
 		return c
 	}
-	e := estimateSorted(prices)
+	e := EstimateOf(prices)
 	c.Median, c.Low, c.High = e.Median, e.Low, e.High
 	c.P99 = prices[(len(prices)*99+99)/100-1] // nearest rank
 	c.Min, c.Max = prices[0], prices[len(prices)-1]
@@ -65,16 +65,9 @@ type Estimate struct {
 
 // EstimateOf returns the median of values and its interval, all zero for none.
 func EstimateOf(values []float64) Estimate {
-	sorted := slices.Sorted(slices.Values(values))
-	if len(sorted) == 0 {
+	if len(values) == 0 {
 		return Estimate{}
 	}
-	return estimateSorted(sorted)
-}
-
-// estimateSorted is EstimateOf for values that are sorted and not none.
-func estimateSorted(sorted []float64) Estimate {
-	n := len(sorted)
-	low, high := stats.QuantileRanks(n, 0.5, Confidence)
-	return Estimate{Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Low: sorted[low-1], High: sorted[high-1]}
+	median, i := stats.MedianInterval(values, Confidence)
+	return Estimate{Median: median, Low: i.Low, High: i.High}
 }
