@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"github.com/cswatch/cswatch/internal/hw"
@@ -38,7 +37,7 @@ func (d Driver) drive(ctx context.Context, r *Running) (end func(), err error) {
 			return func() {}, err
 		}
 	}
-	lower := raiseProcs(len(looping) + len(reading))
+	lower := hw.MakeRoom(len(looping) + len(reading))
 	end = func() {
 		lower()
 		unmap()
@@ -104,19 +103,4 @@ func readOn(counter *uint32, stop *atomic.Bool) (reads uint64) {
 			return reads
 		}
 	}
-}
-
-var procs sync.Mutex
-
-// raiseProcs gives the Go scheduler room for n goroutines that never pause, so
-// that the rest of the program still shares the CPUs by the kernel's rules and
-// not in the scheduler's slices of 10 ms. The returned function takes it back.
-func raiseProcs(n int) (lower func()) {
-	change := func(by int) {
-		procs.Lock()
-		defer procs.Unlock()
-		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + by)
-	}
-	change(n)
-	return func() { change(-n) }
 }

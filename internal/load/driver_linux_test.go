@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cswatch/cswatch/internal/hw"
+	"github.com/cswatch/cswatch/internal/loopback"
 )
 
 // The loads here last for as long as it takes to start and to stop them.
@@ -87,7 +88,7 @@ func TestLoadsAreDrivenOnTheCPUsThatTheProcessMayUse(t *testing.T) {
 
 // A stream that is ended at once may have brought nothing: it gets longer until it has.
 func TestAStreamRunsOverLoopback(t *testing.T) {
-	if err := raiseLoopback(); errors.Is(err, unix.EPERM) {
+	if err := loopback.Raise(); errors.Is(err, unix.EPERM) {
 		t.Skip(err)
 	}
 	for d := time.Millisecond; ; d *= 2 {
@@ -106,26 +107,6 @@ func TestAStreamRunsOverLoopback(t *testing.T) {
 			return
 		}
 	}
-}
-
-// One end that breaks off is no end of the load: it is told, with the work up to there.
-func TestAStreamThatBreaksOffIsAnError(t *testing.T) {
-	ctx, end := context.WithCancel(t.Context())
-	defer end()
-	in, out, err := connect(ctx)
-	if err != nil {
-		t.Skip(err)
-	}
-	if err := in.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var r Running
-	pump(ctx, &r, in, out)
-	r.workers.Wait()
-	if len(r.errs) == 0 {
-		t.Error("nobody noticed")
-	}
-	_ = out.Close()
 }
 
 func TestWhatCannotBeDrivenIsSaidBeforeAnythingRuns(t *testing.T) {
