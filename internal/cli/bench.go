@@ -9,6 +9,6 @@ func newBenchCommand(env *Env) *cobra.Command {
 		Short:   "Measure what reading the clock costs, and what the CPUs do",
 		Long:    "bench measures what a clocksource costs on this machine, and whether a workload notices.",
 	}
-	cmd.AddCommand(newBenchClockCommand(env), newBenchProfileCommand(env), newBenchModelCommand(env))
+	cmd.AddCommand(newBenchClockCommand(env), newBenchNetCommand(env), newBenchProfileCommand(env), newBenchModelCommand(env))
 	return cmd
 }

@@ -162,6 +162,7 @@ func TestEveryJSONKeyOfADocumentIsDescribedAndNoOther(t *testing.T) {
 		{"## cswatch.bench-clock/v1", reflect.TypeFor[report.ClockBench](), nil},
 		{"## cswatch.bench-profile/v1", reflect.TypeFor[report.ProfileBench](), nil},
 		{"## cswatch.bench-model/v1", reflect.TypeFor[report.ModelBench](), nil},
+		{"## cswatch.bench-net/v1", reflect.TypeFor[report.NetBench](), nil},
 		{"## cswatch.trial-report/v1", reflect.TypeFor[report.Campaign](), nil},
 		{"## cswatch.trial-status/v1", reflect.TypeFor[report.TrialStatus](), nil},
 		{"## cswatch.trial-comparison/v1", reflect.TypeFor[report.TrialComparisons](), nil},

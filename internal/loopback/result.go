@@ -40,6 +40,7 @@ type Result struct {
 	// smaller ones, the median over blocks. With one clocksource the rounds are taken two by two. 0 if there is no pair.
 	RepeatRatio  float64 `json:"repeat_ratio"`
 	Rounds       int     `json:"rounds"`
+	Stalled      int     `json:"stalled_rounds"` // in which nothing came
 	ReachedWidth bool    `json:"reached_width"`
 
 	SegmentsPerSecond float64 `json:"segments_per_second"` // of both sides, acknowledgements included; 0 if not known
@@ -113,6 +114,7 @@ const (
 	WarnOneCPU  = "one-cpu"           // client and server share a CPU without having been asked to
 	WarnOthers  = "other-work"        // something else ran on the CPUs
 	WarnStolen  = "stolen-time"       // the hypervisor took a CPU away
+	WarnStalled = "stalled"           // nothing came in a round: the threads did not get their CPUs
 	WarnWidth   = "width-not-reached" // the time was up
 	WarnPartial = "partial"           // the run ended early
 )

@@ -99,13 +99,17 @@ func resultOf(p Plan, test Test, source string, rounds []Round, blocks []pairsOf
 		return m
 	}
 	values := make([]float64, len(of))
+	stalled := 0
 	for i := range of {
 		values[i] = of[i].Value
+		if of[i].Value == 0 {
+			stalled++
+		}
 	}
-	r := Result{Clocksource: source, Test: test, Size: p.size(test), Flows: p.Flows, Unit: test.Unit(), Rounds: len(of)}
+	r := Result{Clocksource: source, Test: test, Size: p.size(test), Flows: p.Flows, Unit: test.Unit(), Rounds: len(of), Stalled: stalled}
 	median, within := stats.MedianInterval(values, Confidence)
 	r.Value, r.Low, r.High = median, within.Low, within.High
-	r.ReachedWidth = r.Rounds >= leastRounds && within.Width()/2 <= p.Width*r.Value
+	r.ReachedWidth = r.Rounds >= leastRounds && r.Value > 0 && within.Width()/2 <= p.Width*r.Value
 	r.RepeatRatio = repeats(source, blocks, values)
 	r.Client = useOf(of[0].Client.CPU, middle, func(r *Round) *Use { return &r.Client })
 	r.Server = useOf(of[0].Server.CPU, middle, func(r *Round) *Use { return &r.Server })
@@ -215,6 +219,9 @@ func doubts(p Plan, results []Result) (warnings []Warning) {
 			if u.Stolen > muchStolen {
 				add(WarnStolen, "%s: the hypervisor took %.0f %% of the time of CPU %d", name, 100*u.Stolen, u.CPU)
 			}
+		}
+		if r.Stalled > 0 {
+			add(WarnStalled, "%s: nothing came in %d of %d rounds: other work kept the threads of the test from their CPUs for all of a round", name, r.Stalled, r.Rounds)
 		}
 		if !r.ReachedWidth {
 			wide = append(wide, name)

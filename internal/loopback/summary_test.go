@@ -3,6 +3,7 @@ package loopback
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -98,6 +99,23 @@ func TestNoBoundOfARatioIsInfinite(t *testing.T) {
 		if math.IsInf(v.High, 0) || math.IsNaN(v.High) || v.Verdict != NoDifference {
 			t.Errorf("%+v", v)
 		}
+	}
+}
+
+// On a machine that is busy with something else the threads may not run for all of a round.
+func TestARoundInWhichNothingCameCountsAndIsSaid(t *testing.T) {
+	var rounds []Round
+	for n, x := range []float64{0, 0, 0, 0, 0, 0, 100} {
+		rounds = append(rounds, Round{Test: RR, Clocksource: "tsc", Block: n, Value: x, Seconds: 1})
+	}
+	p := Plan{}.withDefaults()
+	results, _ := Summarise(p, RR, rounds)
+	if r := results[0]; r.Stalled != 6 || r.Rounds != 7 || r.Value != 0 || r.High != 100 || r.ReachedWidth || r.RepeatRatio != 0 {
+		t.Errorf("%+v", r)
+	}
+	all := doubts(p, results)
+	if i := slices.IndexFunc(all, func(w Warning) bool { return w.Code == WarnStalled }); i < 0 || !strings.Contains(all[i].Text, "rr: nothing came in 6 of 7 rounds") {
+		t.Errorf("doubts %+v", all)
 	}
 }
 
