@@ -212,13 +212,20 @@ func doubts(p Plan, results []Result) (warnings []Warning) {
 			both.Thread += r.Server.Thread
 			sides = []*Use{&both}
 		}
+		var busy, stolen []string
 		for _, u := range sides {
-			if other := u.Busy - u.Thread; other > muchOther {
-				add(WarnOthers, "%s: CPU %d was busy for %.0f %% of the time and the threads of the test for %.0f %%: something else ran there", name, u.CPU, 100*u.Busy, 100*u.Thread)
+			if u.Busy-u.Thread > muchOther {
+				busy = append(busy, fmt.Sprintf("CPU %d was busy for %.0f %% of the time, %.0f %% with the threads of the test", u.CPU, 100*u.Busy, 100*u.Thread))
 			}
 			if u.Stolen > muchStolen {
-				add(WarnStolen, "%s: the hypervisor took %.0f %% of the time of CPU %d", name, 100*u.Stolen, u.CPU)
+				stolen = append(stolen, fmt.Sprintf("%.0f %% of the time of CPU %d", 100*u.Stolen, u.CPU))
 			}
+		}
+		if len(busy) > 0 {
+			add(WarnOthers, "%s: something else ran: %s", name, strings.Join(busy, ", "))
+		}
+		if len(stolen) > 0 {
+			add(WarnStolen, "%s: the hypervisor took %s", name, strings.Join(stolen, " and "))
 		}
 		if r.Stalled > 0 {
 			add(WarnStalled, "%s: nothing came in %d of %d rounds: other work kept the threads of the test from their CPUs for all of a round", name, r.Stalled, r.Rounds)
