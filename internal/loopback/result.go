@@ -30,9 +30,9 @@ type Result struct {
 	Unit  string  `json:"unit"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
-	// RatioToBest is the value in values of the clocksource with the highest one, by the ratios within
-	// blocks; RatioLow and RatioHigh enclose it and the ratios of all other pairs of clocksources at once. All are 0 where
-	// no block is complete, the latter with one block, and 1 for the best itself.
+	// RatioToBest is the value in values of the best clocksource, by the ratios within blocks; the best is the one that
+	// came to most in the blocks that are complete. RatioLow and RatioHigh enclose it and the ratios of all other pairs of
+	// clocksources at once. All are 0 where no block is complete, the latter with one block, and 1 for the best itself.
 	RatioToBest float64 `json:"ratio_to_best"`
 	RatioLow    float64 `json:"ratio_low"`
 	RatioHigh   float64 `json:"ratio_high"`

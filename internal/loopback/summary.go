@@ -24,12 +24,7 @@ func Summarise(p Plan, test Test, rounds []Round) ([]Result, []Verdict) {
 	if len(results) == 0 {
 		return nil, nil
 	}
-	best := &results[0]
-	for i := range results {
-		if results[i].Value > best.Value {
-			best = &results[i]
-		}
-	}
+	best := &results[bestOf(results, blocks)]
 	// All pairs at once: the best one is chosen by what was measured.
 	confidence := 1 - (1-Confidence)/max(1, float64(len(results)*(len(results)-1)/2))
 	var verdicts []Verdict
@@ -46,6 +41,31 @@ func Summarise(p Plan, test Test, rounds []Round) ([]Result, []Verdict) {
 		verdicts = append(verdicts, v)
 	}
 	return results, verdicts
+}
+
+// bestOf returns which result is the best: by the blocks that are complete, so that no ratio to it is above 1
+// only because another was measured at better times; by the medians where no block is.
+func bestOf(results []Result, blocks []pairsOf) (best int) {
+	scores := make([]float64, len(results))
+	for _, b := range blocks {
+		logs := make([]float64, len(results))
+		complete := true
+		for i := range results {
+			first, second, both := b.logs(results[i].Clocksource)
+			logs[i], complete = first+second, complete && both
+		}
+		for i := range scores {
+			if complete {
+				scores[i] += logs[i]
+			}
+		}
+	}
+	for i := range results {
+		if scores[i] > scores[best] || scores[i] == scores[best] && results[i].Value > results[best].Value {
+			best = i
+		}
+	}
+	return best
 }
 
 // sourcesOf returns the clocksources in the order in which they came.

@@ -84,6 +84,16 @@ func TestMoreClocksourcesHaveWiderIntervals(t *testing.T) {
 	}
 }
 
+// The third block was measured at a bad time. By medians hpet would be the best.
+func TestTheBestIsThatOfTheBlocks(t *testing.T) {
+	type block = map[string][2]float64
+	results, verdicts := Summarise(Plan{}.withDefaults(), Stream, roundsOf(
+		block{"tsc": {120, 100}, "hpet": {101, 101}}, block{"tsc": {120, 100}, "hpet": {102, 102}}, block{"tsc": {60, 60}, "hpet": {60, 60}}, block{"tsc": {100, 100}}))
+	if results[0].Value >= results[1].Value || results[0].RatioToBest != 1 || len(verdicts) != 1 || verdicts[0].Best != "tsc" || verdicts[0].Ratio >= 1 {
+		t.Errorf("results %+v, verdicts %+v", results, verdicts)
+	}
+}
+
 // Few blocks and many pairs make intervals that no number holds; JSON knows no infinity.
 func TestNoBoundOfARatioIsInfinite(t *testing.T) {
 	var rounds []Round
