@@ -6,6 +6,9 @@
 // name ([ClientThread], [ServerThread]) by which profiles tell it, waits in the kernel and
 // reads no clock: it counts, and [Running.Sample] reads the counts and the time at the ends of a window.
 //
+// On amd64 a thread makes its system calls from a loop in assembly, which is one long call for Go's runtime: it neither
+// tells the runtime of each, nor keeps the runtime's monitor awake, which would read the clock some thousand times a second.
+//
 // [Run] carries a [Plan] out: rounds, each with connections of its own and a warm-up, in blocks that
 // go through the clocksources and back (A B C C B A), so that a drift cancels; until every interval is as narrow as wanted or
 // the time is up. A [Result] has the median over rounds, and the ratio to the best clocksource from the ratios

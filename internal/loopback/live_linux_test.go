@@ -108,6 +108,20 @@ func TestTheThreadsOfTrafficHaveNamesAndAreBound(t *testing.T) {
 	}
 }
 
+// The threads neither keep Go's collector from running nor is their memory taken from them.
+func TestTheCollectorRunsUnderTraffic(t *testing.T) {
+	for _, test := range Tests() {
+		r := start(t, t.Context(), Traffic{Test: test, Size: 5000, Flows: 2})
+		for range 5 {
+			runtime.GC()
+			_ = make([]byte, 1<<20)
+		}
+		if _, err := r.Stop(); err != nil {
+			t.Errorf("%s: %v", test, err)
+		}
+	}
+}
+
 // Each ends although its threads wait in the kernel.
 func TestTrafficEndsWithItsContext(t *testing.T) {
 	for _, test := range Tests() {

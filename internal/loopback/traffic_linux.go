@@ -18,7 +18,7 @@ type Running struct {
 	traffic Traffic
 	began   time.Time
 	flows   []*flow
-	end     atomic.Bool
+	end     atomic.Uint32
 	finish  sync.Once
 	threads sync.WaitGroup
 	ended   chan struct{}
@@ -144,7 +144,7 @@ func (r *Running) thread(w *worker, cpu int, begun chan<- error, work func() err
 // halt ends the traffic: whoever waits in the kernel wakes up. The threads may still run when it returns.
 func (r *Running) halt() {
 	r.finish.Do(func() {
-		r.end.Store(true)
+		r.end.Store(1)
 		for _, f := range r.flows {
 			if f.client.socket >= 0 {
 				_ = unix.Shutdown(f.client.socket, unix.SHUT_RDWR)

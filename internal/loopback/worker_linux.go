@@ -26,7 +26,7 @@ type worker struct {
 	socket int          // the connection, or where to connect to or accept from
 	tid    atomic.Int64 // 0 until it runs, -1 when it has ended
 	done   tally
-	end    *atomic.Bool // set before the sockets are shut down
+	end    *atomic.Uint32 // set before the sockets are shut down
 }
 
 // run does the work on a thread of its own, that ends with it. begun gets an error, or nil when it is in its place.
@@ -45,7 +45,7 @@ func (w *worker) run(pin int, begun chan<- error, work func() error) error {
 		err = work()
 	}
 	w.tid.Store(-1)
-	if w.end.Load() {
+	if w.end.Load() != 0 {
 		return nil // its sockets were shut down to end it
 	}
 	return err
@@ -67,91 +67,3 @@ func nameThread(name string) error {
 
 // errEOF is the end of a connection that nobody has asked for.
 var errEOF = errors.New("the other side closed the connection")
-
-// send writes without a pause.
-func (w *worker) send(message []byte) error {
-	for !w.end.Load() {
-		n, err := unix.Write(w.socket, message)
-		if n > 0 {
-			w.done.n.Add(uint64(n))
-		}
-		if err != nil && err != unix.EINTR {
-			return fmt.Errorf("send over loopback: %w", err)
-		}
-	}
-	return nil
-}
-
-// receive reads without a pause.
-func (w *worker) receive(buffer []byte) error {
-	for {
-		n, err := unix.Read(w.socket, buffer)
-		if n > 0 {
-			w.done.n.Add(uint64(n))
-			continue
-		}
-		if err == unix.EINTR {
-			continue
-		}
-		if err == nil {
-			err = errEOF
-		}
-		return fmt.Errorf("receive over loopback: %w", err)
-	}
-}
-
-// ask sends a request and waits for the answer, again and again.
-func (w *worker) ask(message []byte) error {
-	for !w.end.Load() {
-		if err := writeAll(w.socket, message); err != nil {
-			return err
-		}
-		if err := readAll(w.socket, message); err != nil {
-			return err
-		}
-		w.done.n.Add(1)
-	}
-	return nil
-}
-
-// answer waits for requests and answers them.
-func (w *worker) answer(message []byte) error {
-	for {
-		if err := readAll(w.socket, message); err != nil {
-			return err
-		}
-		if err := writeAll(w.socket, message); err != nil {
-			return err
-		}
-		w.done.n.Add(1)
-	}
-}
-
-func writeAll(fd int, message []byte) error {
-	for len(message) > 0 {
-		n, err := unix.Write(fd, message)
-		if n > 0 {
-			message = message[n:]
-		}
-		if err != nil && err != unix.EINTR {
-			return fmt.Errorf("send over loopback: %w", err)
-		}
-	}
-	return nil
-}
-
-func readAll(fd int, buffer []byte) error {
-	for len(buffer) > 0 {
-		n, err := unix.Read(fd, buffer)
-		switch {
-		case n > 0:
-			buffer = buffer[n:]
-		case err == unix.EINTR:
-		case err == nil:
-			return fmt.Errorf("receive over loopback: %w", errEOF)
-		default:
-			return fmt.Errorf("receive over loopback: %w", err)
-		}
-	}
-	return nil
-}
