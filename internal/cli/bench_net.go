@@ -30,18 +30,22 @@ type benchNetFlags struct {
 	duration             time.Duration
 	sources              []string // to switch to
 	switches, acceptLoss bool
-	format               *choice
+	// What is looked at behind the rounds.
+	profile, model, countReads bool
+	format                     *choice
 
 	// Tests have their own of these.
 	measure  func(context.Context, loopback.Plan) (loopback.Outcome, error)
 	allowed  func() ([]int, error) // CPUs
 	risk     func(*machine.Snapshot) guard
 	snapshot func() *machine.Snapshot
+	current  func() string // the clocksource, "" if not known
 	switcher
+	netLooks
 }
 
 func newBenchNetCommand(env *Env) *cobra.Command {
-	f := benchNetFlags{measure: loopback.Run, allowed: hw.AllowedCPUs, risk: riskHere, snapshot: snapshotHere, switcher: switcherHere()}
+	f := benchNetFlags{measure: loopback.Run, allowed: hw.AllowedCPUs, risk: riskHere, snapshot: snapshotHere, current: currentClocksource, switcher: switcherHere(), netLooks: netLooksHere()}
 	cmd := &cobra.Command{
 		Use:   "net",
 		Short: "Measure TCP over loopback, which reads the clock for every segment",
@@ -62,6 +66,9 @@ func newBenchNetCommand(env *Env) *cobra.Command {
 	fl.Float64Var(&f.width, "width", 2.5, "measure until each 95 % interval reaches no farther than so many per cent to either side")
 	fl.DurationVar(&f.duration, "duration", 30*time.Second, "most time for each test")
 	switchFlag(cmd, &f.sources)
+	fl.BoolVar(&f.profile, "profile", false, "look at the CPUs during one more window of each test, and show what they do as bench profile would")
+	fl.BoolVar(&f.model, "model", false, "measure what a read of the clock takes, and how often a stream reads it, and compute what that should cost the stream")
+	fl.BoolVar(&f.countReads, "count-reads", false, "with --model, count the kernel's clock reads by probes in its code; as root, and not in an emulator, where kernels were seen to crash over it")
 	fl.BoolVar(&f.acceptLoss, acceptLoss, false, "switch, and measure also where the clock is an hpet or acpi_pm, the load of which can make a kernel give up its TSC; the kernel's log is followed, and its first complaint ends the run")
 	f.format = formatFlag(cmd, "text", "json", "csv", "gobench")
 	registerCompletion(cmd, "test", cobra.FixedCompletions([]cobra.Completion{"stream", "rr", "crr"}, cobra.ShellCompDirectiveNoFileComp))
@@ -83,7 +90,7 @@ func newBenchNetCommand(env *Env) *cobra.Command {
 func (f *benchNetFlags) run(ctx context.Context, env *Env) error {
 	doc := &report.NetBench{Inputs: report.NetBenchInputs{
 		Tests: f.tests, Flows: f.flows, Round: f.round.Seconds(), Width: f.width / 100, Duration: f.duration.Seconds(), AcceptLosingTSC: f.acceptLoss,
-		Switch: f.switches, Sources: namedSources(f.sources),
+		Switch: f.switches, Sources: namedSources(f.sources), Profile: f.profile, Model: f.model, Count: f.countReads,
 	}}
 	plan, err := f.plan(doc)
 	if err != nil {
@@ -138,7 +145,10 @@ func (f *benchNetFlags) among(ctx context.Context, doc *report.NetBench, plan lo
 	}
 	plan.Select = func(_ context.Context, name string) error { return choose(name) }
 	doc.Outcome, err = f.measure(ctx, plan)
-	return err
+	if err != nil || !f.looks() {
+		return err
+	}
+	return f.look(ctx, doc, plan.Sources, choose)
 }
 
 // alone measures under the current clocksource. Where it is one that the traffic would load, and that can cost
@@ -149,7 +159,10 @@ func (f *benchNetFlags) alone(ctx context.Context, env *Env, doc *report.NetBenc
 	}
 	measure := func(ctx context.Context) (err error) {
 		doc.Outcome, err = f.measure(ctx, plan)
-		return err
+		if err != nil || !f.looks() {
+			return err
+		}
+		return f.look(ctx, doc, []string{current}, nil)
 	}
 	if risk.answer == machine.No || !slices.Contains([]string{"", hw.HPET, hw.ACPIPM}, current) {
 		return measure(ctx)
@@ -193,7 +206,15 @@ func (f *benchNetFlags) plan(doc *report.NetBench) (loopback.Plan, error) {
 		}
 		p.Pin = &loopback.Placement{Client: doc.Inputs.Pin[0], Server: doc.Inputs.Pin[1]}
 	}
+	streams := len(p.Tests) == 0 || slices.Contains(p.Tests, loopback.Stream)
+	format := f.format.String()
 	switch {
+	case f.countReads && !f.model:
+		return p, usagef("--count-reads is part of --model: want both")
+	case f.model && !streams:
+		return p, usagef("--model is of a stream: want the test stream among --test")
+	case f.looks() && format != "text" && format != "json":
+		return p, usagef("--profile, --model: --format %s has no place for it, want text or json", format)
 	case f.round < leastRound || f.round > loopback.MostRound:
 		return p, usagef("--round %v: want %v to %v", f.round, leastRound, loopback.MostRound)
 	case f.duration <= 0 || f.duration > loopback.MostTime:

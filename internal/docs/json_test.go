@@ -170,7 +170,7 @@ func TestEveryJSONKeyOfADocumentIsDescribedAndNoOther(t *testing.T) {
 		{"## cswatch.snapshot/v1", reflect.TypeFor[machine.Snapshot](), nil},
 	}
 	// Documents that may stand within others.
-	nested := []reflect.Type{reflect.TypeFor[report.ProfileBench]()}
+	nested := []reflect.Type{reflect.TypeFor[report.ProfileBench](), reflect.TypeFor[report.ModelBench]()}
 	for _, c := range cases {
 		t.Run(c.heading, func(t *testing.T) {
 			want, seen := map[string]bool{}, map[reflect.Type]bool{}

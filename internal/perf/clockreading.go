@@ -28,11 +28,20 @@ type ClockRow struct {
 	Why    string `json:"why"` // why it counts
 }
 
+// ClockOnCPU is how much of the samples of a CPU was spent reading clocks.
+type ClockOnCPU struct {
+	CPU     uint32 `json:"cpu"`
+	Samples int64  `json:"samples"` // of the CPU
+	Whole   Share  `json:"whole"`
+	Counter Share  `json:"counter"` // reading the counter
+}
+
 // Clocks is the answer to: is clock reading hot in this workload?
 type Clocks struct {
 	All       ClockReading   `json:"all"`
 	Processes []ClockReading `json:"processes"` // with samples in clocks, by their share of all samples, the largest first
 	Functions []ClockRow     `json:"functions"` // the largest share first
+	OnCPUs    []ClockOnCPU   `json:"on_cpus"`   // by number
 	// Unnamed is the share of the samples in code without a name, which may read clocks
 	// unseen, and UserOnly a profile without the kernel, where slow clocks are read. With
 	// either, little that was seen is no proof of little.
@@ -52,6 +61,7 @@ func (p *Profile) Clocks() Clocks {
 	}
 	index := newClockIndex()
 	processes := map[int32]*sums{}
+	cpus := map[uint32]*sums{}
 	functions := map[ClockRow]*Weight{}
 	all := &sums{}
 	answer := Clocks{UserOnly: p.UserOnly}
@@ -67,11 +77,16 @@ func (p *Profile) Clocks() Clocks {
 			processes[s.PID] = one
 		}
 		one.names[s.Command] += s.Weight.Samples
+		cpu := cpus[s.CPU]
+		if cpu == nil {
+			cpu = &sums{}
+			cpus[s.CPU] = cpu
+		}
 		part, at, frame := index.part(s)
 		if part == NoClock && s.leaf().Why != "" {
 			unnamed.add(s.Weight)
 		}
-		for _, to := range []*sums{one, all} {
+		for _, to := range []*sums{one, all, cpu} {
 			to.total.add(s.Weight)
 			switch part {
 			case Counter:
@@ -108,6 +123,11 @@ func (p *Profile) Clocks() Clocks {
 	slices.SortFunc(answer.Processes, func(a, b ClockReading) int {
 		return cmp.Or(cmp.Compare(b.OfAll.Ratio, a.OfAll.Ratio), cmp.Compare(a.PID, b.PID))
 	})
+	for n, s := range cpus {
+		r := reading(-1, "", s)
+		answer.OnCPUs = append(answer.OnCPUs, ClockOnCPU{CPU: n, Samples: r.Samples, Whole: r.Whole, Counter: r.Counter})
+	}
+	slices.SortFunc(answer.OnCPUs, func(a, b ClockOnCPU) int { return cmp.Compare(a.CPU, b.CPU) })
 	for row, w := range functions {
 		row.Share = ShareOf(*w, all.total)
 		answer.Functions = append(answer.Functions, row)

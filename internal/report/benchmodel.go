@@ -59,12 +59,17 @@ func NewModelBench(in ModelInputs) (*ModelBench, error) {
 		}
 		d.Predicted = &predicted
 	}
-	if d.Predicted != nil && in.Slow != nil {
+	d.compare()
+	return d, nil
+}
+
+// compare holds the prediction against what was measured.
+func (d *ModelBench) compare() {
+	if slow := d.Inputs.Slow; d.Predicted != nil && slow != nil {
 		p := d.Predicted.OtherThroughput
-		same := p.Low <= in.Slow.High && in.Slow.Low <= p.High
+		same := p.Low <= slow.High && slow.Low <= p.High
 		d.AsMeasured = &same
 	}
-	return d, nil
 }
 
 // ModelBenchJSON writes the document.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"slices"
 
 	"github.com/cswatch/cswatch/internal/loopback"
 	"github.com/cswatch/cswatch/machine"
@@ -22,6 +23,8 @@ type NetBench struct {
 	Ended             string         `json:"ended"`               // one of BenchDone, ...
 	Switching         *Switching     `json:"switching,omitempty"` // nil: nothing was to be switched
 	loopback.Outcome
+	Profiles []NetProfile `json:"profiles"`        // of windows of their own, behind the rounds
+	Model    *NetModel    `json:"model,omitempty"` // nil: not asked for
 }
 
 // NetBenchInputs is what was asked for. Zeros and empty lists are the defaults, which the plan has filled in.
@@ -35,6 +38,9 @@ type NetBenchInputs struct {
 	Round    float64  `json:"round_seconds"`
 	Width    float64  `json:"width_ratio"`
 	Duration float64  `json:"duration_seconds"` // of each test
+	Profile  bool     `json:"profile"`
+	Model    bool     `json:"model"`
+	Count    bool     `json:"count_reads"`
 	// AcceptLosingTSC is the flag.
 	AcceptLosingTSC bool `json:"accept_losing_tsc"`
 }
@@ -50,5 +56,14 @@ func NetBenchJSON(w io.Writer, d *NetBench) error {
 	}
 	c.Switching = c.Switching.whole()
 	c.Results, c.Verdicts, c.Rounds, c.Warnings = list(c.Results), list(c.Verdicts), list(c.Rounds), list(c.Warnings)
+	c.Profiles = list(slices.Clone(c.Profiles))
+	for i, n := range c.Profiles {
+		c.Profiles[i].Profile = n.Profile.whole()
+	}
+	if c.Model != nil {
+		m := *c.Model
+		m.Prices, m.Reads, m.Predictions, m.WhatIf = list(m.Prices), list(m.Reads), list(m.Predictions), list(m.WhatIf)
+		c.Model = &m
+	}
 	return writeJSON(w, &c, "the loopback benchmark")
 }

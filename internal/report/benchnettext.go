@@ -28,6 +28,10 @@ func NetBenchText(w io.Writer, d *NetBench, opt TextOptions) error {
 			p.say("  - ", difference(&d.Verdicts[i]))
 		}
 	}
+	p.netModel(d)
+	if d.Inputs.Profile {
+		p.netProfiles(d)
+	}
 	if len(d.Warnings) > 0 {
 		p.heading("Doubts")
 		for _, s := range d.Warnings {

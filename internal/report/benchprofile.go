@@ -125,6 +125,7 @@ func (d *ProfileBench) whole() *ProfileBench {
 	c.Attempts, c.Rows, c.Nameless = list(c.Attempts), list(c.Rows), list(c.Nameless)
 	c.Restrictions, c.Notes = list(c.Restrictions), list(c.Notes)
 	c.Reading.Processes, c.Reading.Functions = list(c.Reading.Processes), list(c.Reading.Functions)
+	c.Reading.OnCPUs = list(c.Reading.OnCPUs)
 	c.Reading.Hot = cmp.Or(c.Reading.Hot, machine.Unknown)
 	return &c
 }
