@@ -84,6 +84,61 @@ func TestABenchmarkInAGuestThatCouldLoseItsTSCIsRefused(t *testing.T) {
 	}
 }
 
+// Every read of the HPET is late from the moment on at which the guest has booted, so that the
+// kernel condemns the TSC at one of the next checks: during the run, if that has begun by then,
+// and if the delays reach all attempts of a check, for which luck is needed on a busy machine.
+func TestABenchmarkInAGuestUnderWhichTheTSCIsCondemnedSaysSo(t *testing.T) {
+	if os.Getenv(longVariable) == "" {
+		t.Skipf("takes minutes where luck is bad: set %s", longVariable)
+	}
+	guestKernel(t, "5.10") // or it is skipped
+	program := buildStatic(t)
+	const tries = 10
+	for try := 1; try <= tries; try++ {
+		dir := filepath.Join(t.TempDir(), fmt.Sprintf("campaign-%d", try))
+		cmd := exec.CommandContext(t.Context(), program, "trial", "run", dir, "--kernel", "5.10", "--cpus", "2", "--boots", "1", "--controls", "0", "--window", "60s",
+			"--delay", "always 400us", "--seed", fmt.Sprint(try), "--run", "bench clock --switch --"+acceptLoss+" --part costs --duration 5s --format json")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		results, err := filepath.Glob(filepath.Join(dir, "trials", "*", "result.json"))
+		if err != nil || len(results) != 1 {
+			t.Fatalf("results %v, %v", results, err)
+		}
+		var r struct {
+			Result struct {
+				Exit *int `json:"exit"`
+			} `json:"result"`
+		}
+		b, err := os.ReadFile(results[0])
+		if err == nil {
+			err = json.Unmarshal(b, &r)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		output, err := os.ReadFile(filepath.Join(filepath.Dir(results[0]), "output.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Result.Exit == nil || *r.Result.Exit != ExitClockChanged {
+			t.Logf("try %d: no condemnation during the run: exit %v", try, r.Result.Exit)
+			continue
+		}
+		var d report.ClockBench
+		if err := json.NewDecoder(strings.NewReader(string(output))).Decode(&d); err != nil {
+			t.Fatalf("%v in\n%s", err, output)
+		}
+		if s := d.Switching; d.Ended != report.BenchCondemned || s == nil || s.GivenBack || s.From != "tsc" || s.After != "hpet" ||
+			!strings.Contains(s.Condemned, "marking unstable") && !strings.Contains(s.Condemned, "Marking TSC unstable") ||
+			!strings.Contains(string(output), "the kernel condemned its TSC under this run") {
+			t.Errorf("ended %q, switching %+v\n%s", d.Ended, d.Switching, output)
+		}
+		return
+	}
+	t.Errorf("in %d tries the TSC was never condemned during the run", tries)
+}
+
 // guestKill is a line of the campaign of kills in internal/lease.
 type guestKill struct {
 	Whole   int64  `json:"whole_ns"`
