@@ -63,6 +63,7 @@ func Start(ctx context.Context, t Traffic) (*Running, error) {
 	go func() {
 		r.threads.Wait()
 		stop()
+		r.halt() // comes back when no other call is under way, which would shut down sockets of others once these are closed
 		r.count(&r.total)
 		r.total.At = time.Since(r.began)
 		r.closeAll()
