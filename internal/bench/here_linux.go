@@ -2,9 +2,7 @@ package bench
 
 import (
 	"context"
-	"os"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/cswatch/cswatch/internal/hw"
@@ -20,7 +18,7 @@ func here() (edges, error) {
 	base := time.Now()
 	now := func() time.Duration { return time.Since(base) }
 	return edges{
-		rig:     rig{now: now, quietly: quietly, current: currentClocksource},
+		rig:     rig{now: now, quietly: quietly, current: hw.CurrentClocksource},
 		cpus:    hw.AllowedCPUs,
 		threads: runtime.GOMAXPROCS(0),
 		on:      hw.On,
@@ -39,14 +37,6 @@ func here() (edges, error) {
 			return c.ReadNS >= slowRead, err
 		},
 	}, nil
-}
-
-func currentClocksource() string {
-	b, err := os.ReadFile("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-	if err != nil {
-		return "" // no sysfs, as in some containers
-	}
-	return strings.TrimSpace(string(b))
 }
 
 // quietly runs f with the signals of the thread blocked. Go's handlers look for the goroutine

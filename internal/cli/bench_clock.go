@@ -13,7 +13,6 @@ import (
 
 	"github.com/cswatch/cswatch/internal/bench"
 	"github.com/cswatch/cswatch/internal/hw"
-	"github.com/cswatch/cswatch/internal/lease"
 	"github.com/cswatch/cswatch/internal/report"
 	"github.com/cswatch/cswatch/machine"
 )
@@ -72,18 +71,7 @@ func newBenchClockCommand(env *Env) *cobra.Command {
 	registerCompletion(cmd, "part", cobra.FixedCompletions([]cobra.Completion{"costs", "steps", "across", "contention", "counters"}, cobra.ShellCompDirectiveNoFileComp))
 	registerCompletion(cmd, "clock", cobra.FixedCompletions([]cobra.Completion{hw.MonotonicRaw, hw.BootTime, hw.RealTime, hw.TAI}, cobra.ShellCompDirectiveNoFileComp))
 	registerCompletion(cmd, "counter", cobra.FixedCompletions([]cobra.Completion{hw.HPET, hw.ACPIPM}, cobra.ShellCompDirectiveNoFileComp))
-	setExitStatus(cmd, exitStatus{Failed: ExitFailed, Usage: ExitUsage, Table: []exitMeaning{
-		{ExitOK, "it was measured"},
-		{ExitFailed, "what was asked could not be done, or not to its end"},
-		{ExitUsage, "the command line is wrong"},
-		{ExitClockChanged, "the kernel changed its clocksource under the run, or condemned its TSC"},
-	}})
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		f.switches = cmd.Flags().Changed(switchName)
-		ctx, stop := untilSignal(cmd.Context())
-		defer stop()
-		return f.run(ctx, env)
-	}
+	benchmark(cmd, env, &f.switches, f.run)
 	return cmd
 }
 
@@ -124,18 +112,12 @@ func (f *benchClockFlags) run(ctx context.Context, env *Env) error {
 	if len(doc.Plan.CPUs) == 0 {
 		return err // nothing was measured
 	}
-	doc.Ended = endOf(ctx, err)
-	switch {
-	case doc.Ended == report.BenchSignal:
-		err = errors.New("bench clock: it was stopped, and shows what it had measured until then")
-	case doc.Ended == report.BenchDone && doc.Changed():
+	if doc.Ended = endOf(ctx, err); doc.Ended == report.BenchDone && doc.Changed() {
 		doc.Ended = report.BenchChanged
 	}
+	err = outcome("bench clock", doc.Ended, err)
 	if shown := f.write(env, doc); shown != nil {
 		return errors.Join(shown, err)
-	}
-	if doc.Ended == report.BenchChanged || doc.Ended == report.BenchCondemned {
-		return &ExitError{Code: ExitClockChanged, Err: err}
 	}
 	return err
 }
@@ -143,11 +125,10 @@ func (f *benchClockFlags) run(ctx context.Context, env *Env) error {
 // each measures under each of the clocksources, and the counters once.
 func (f *benchClockFlags) each(ctx context.Context, doc *report.ClockBench, plan bench.Plan, sources []string, choose chooser) error {
 	for _, name := range sources {
-		ignored := (*lease.IgnoredError)(nil)
-		if err := choose(name); errors.As(err, &ignored) {
-			continue // the document says so
-		} else if err != nil {
+		if taken, err := choose.taken(name); err != nil {
 			return err
+		} else if !taken {
+			continue
 		}
 		p := plan
 		if len(doc.Runs) > 0 {

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cswatch/cswatch/internal/hw"
-	"github.com/cswatch/cswatch/internal/lease"
 	"github.com/cswatch/cswatch/internal/loopback"
 	"github.com/cswatch/cswatch/internal/report"
 	"github.com/cswatch/cswatch/machine"
@@ -45,7 +44,7 @@ type benchNetFlags struct {
 }
 
 func newBenchNetCommand(env *Env) *cobra.Command {
-	f := benchNetFlags{measure: loopback.Run, allowed: hw.AllowedCPUs, risk: riskHere, snapshot: snapshotHere, current: currentClocksource, switcher: switcherHere(), netLooks: netLooksHere()}
+	f := benchNetFlags{measure: loopback.Run, allowed: hw.AllowedCPUs, risk: riskHere, snapshot: snapshotHere, current: hw.CurrentClocksource, switcher: switcherHere(), netLooks: netLooksHere()}
 	cmd := &cobra.Command{
 		Use:   "net",
 		Short: "Measure TCP over loopback, which reads the clock for every segment",
@@ -72,18 +71,7 @@ func newBenchNetCommand(env *Env) *cobra.Command {
 	fl.BoolVar(&f.acceptLoss, acceptLoss, false, "switch, and measure also where the clock is an hpet or acpi_pm, the load of which can make a kernel give up its TSC; the kernel's log is followed, and its first complaint ends the run")
 	f.format = formatFlag(cmd, "text", "json", "csv", "gobench")
 	registerCompletion(cmd, "test", cobra.FixedCompletions([]cobra.Completion{"stream", "rr", "crr"}, cobra.ShellCompDirectiveNoFileComp))
-	setExitStatus(cmd, exitStatus{Failed: ExitFailed, Usage: ExitUsage, Table: []exitMeaning{
-		{ExitOK, "it was measured, whatever was found"},
-		{ExitFailed, "what was asked could not be done, or not to its end"},
-		{ExitUsage, "the command line is wrong"},
-		{ExitClockChanged, "the kernel changed its clocksource under the run, or condemned its TSC"},
-	}})
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		f.switches = cmd.Flags().Changed(switchName)
-		ctx, stop := untilSignal(cmd.Context())
-		defer stop()
-		return f.run(ctx, env)
-	}
+	benchmark(cmd, env, &f.switches, f.run)
 	return cmd
 }
 
@@ -111,15 +99,10 @@ func (f *benchNetFlags) run(ctx context.Context, env *Env) error {
 	if doc.Plan.Pin == nil {
 		return err // nothing was measured
 	}
-	doc.Ended = endOf(ctx, err)
-	switch {
-	case doc.Ended == report.BenchCondemned:
-		err = &ExitError{Code: ExitClockChanged, Err: err}
-	case errors.Is(err, loopback.ErrChanged):
-		doc.Ended, err = report.BenchChanged, &ExitError{Code: ExitClockChanged, Err: err}
-	case doc.Ended == report.BenchSignal:
-		err = errors.New("bench net: it was stopped, and shows what it had measured until then")
+	if doc.Ended = endOf(ctx, err); errors.Is(err, loopback.ErrChanged) && doc.Ended != report.BenchCondemned {
+		doc.Ended = report.BenchChanged
 	}
+	err = outcome("bench net", doc.Ended, err)
 	if shown := f.write(env, doc); shown != nil {
 		return errors.Join(shown, err)
 	}
@@ -129,13 +112,13 @@ func (f *benchNetFlags) run(ctx context.Context, env *Env) error {
 // among measures under several clocksources, without those that the kernel does not take.
 func (f *benchNetFlags) among(ctx context.Context, doc *report.NetBench, plan loopback.Plan, sources []string, choose chooser) (err error) {
 	for _, name := range sources {
-		ignored := (*lease.IgnoredError)(nil)
-		if err := choose(name); errors.As(err, &ignored) {
-			continue // the document says so
-		} else if err != nil {
+		taken, err := choose.taken(name)
+		if err != nil {
 			return err
 		}
-		plan.Sources = append(plan.Sources, name)
+		if taken {
+			plan.Sources = append(plan.Sources, name)
+		}
 	}
 	if len(plan.Sources) == 0 {
 		return errors.New("bench net: the kernel took none of the clocksources that were asked for")

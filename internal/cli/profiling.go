@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cswatch/cswatch/internal/hw"
 	"github.com/cswatch/cswatch/internal/perf"
 	"github.com/cswatch/cswatch/internal/report"
 )
@@ -45,7 +46,7 @@ func profilerHere() profiler {
 			}
 			return s, nil
 		},
-		sight: perf.ReadSight, current: currentClocksource,
+		sight: perf.ReadSight, current: hw.CurrentClocksource,
 	}
 }
 
@@ -221,14 +222,4 @@ func shellWord(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-const currentClocksourceFile = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-
-func currentClocksource() string {
-	b, err := os.ReadFile(currentClocksourceFile)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(b))
 }

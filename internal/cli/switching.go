@@ -218,6 +218,43 @@ func (v *vigil) end(err error) error {
 	return errors.Join(err, back, unread)
 }
 
+// taken makes a clocksource current. It is false for one that the kernel accepts and does not
+// take, of which the document tells.
+func (c chooser) taken(name string) (bool, error) {
+	err := c(name)
+	if ignored := (*lease.IgnoredError)(nil); errors.As(err, &ignored) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// benchmark completes the command of a benchmark that may switch: its exit codes, and its run until a signal.
+func benchmark(cmd *cobra.Command, env *Env, switches *bool, run func(context.Context, *Env) error) {
+	setExitStatus(cmd, exitStatus{Failed: ExitFailed, Usage: ExitUsage, Table: []exitMeaning{
+		{ExitOK, "it was measured, whatever was found"},
+		{ExitFailed, "what was asked could not be done, or not to its end"},
+		{ExitUsage, "the command line is wrong"},
+		{ExitClockChanged, "the kernel changed its clocksource under the run, or condemned its TSC"},
+	}})
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		*switches = cmd.Flags().Changed(switchName)
+		ctx, stop := untilSignal(cmd.Context())
+		defer stop()
+		return run(ctx, env)
+	}
+}
+
+// outcome is the error with which a benchmark ends that has shown what it measured.
+func outcome(name, ended string, err error) error {
+	switch ended {
+	case report.BenchSignal:
+		return fmt.Errorf("%s: it was stopped, and shows what it had measured until then", name)
+	case report.BenchChanged, report.BenchCondemned:
+		return &ExitError{Code: ExitClockChanged, Err: err}
+	}
+	return err
+}
+
 // endOf is the word for how a benchmark ended that may have switched.
 func endOf(ctx context.Context, err error) string {
 	condemned := (*condemnedError)(nil)

@@ -3,7 +3,9 @@ package hw
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cswatch/cswatch/machine"
@@ -146,4 +148,14 @@ func percentile(sorted []float64, p int) float64 {
 	}
 	i := (len(sorted)*p + 99) / 100
 	return sorted[max(i-1, 0)]
+}
+
+// CurrentClocksource returns the clocksource that the kernel uses, "" where that cannot be
+// read: outside of Linux, and without sysfs, as in some containers.
+func CurrentClocksource() string {
+	b, err := os.ReadFile("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
 }

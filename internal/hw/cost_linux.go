@@ -2,8 +2,6 @@ package hw
 
 import (
 	"fmt"
-	"os"
-	"strings"
 	"time"
 	"unsafe"
 
@@ -16,7 +14,7 @@ func platform() sources {
 		now:     func() time.Duration { return time.Since(base) },
 		runtime: func(n int) { readRuntime(base, n) },
 		syscall: readSyscall,
-		current: currentClocksource,
+		current: CurrentClocksource,
 	}
 }
 
@@ -45,12 +43,4 @@ func readSyscall(n int) error {
 		}
 	}
 	return nil
-}
-
-func currentClocksource() string {
-	b, err := os.ReadFile("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-	if err != nil {
-		return "" // no sysfs, as in some containers: the price can still be measured
-	}
-	return strings.TrimSpace(string(b))
 }

@@ -3,8 +3,6 @@ package loopback
 import (
 	"context"
 	"errors"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/cswatch/cswatch/internal/hw"
@@ -15,18 +13,10 @@ func here() (edges, error) {
 	base := time.Now()
 	return edges{
 		now:     func() time.Duration { return time.Since(base) },
-		current: currentClocksource,
+		current: hw.CurrentClocksource,
 		cpus:    hw.AllowedCPUs,
 		measure: measure,
 	}, nil
-}
-
-func currentClocksource() string {
-	b, err := os.ReadFile("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-	if err != nil {
-		return "" // no sysfs, as in some containers
-	}
-	return strings.TrimSpace(string(b))
 }
 
 // measure runs traffic for a round and returns what was seen between the ends of its window.
