@@ -72,7 +72,7 @@ type Model struct {
 	Rows    []FittedRow `json:"rows"`
 	LeftOut []LeftOut   `json:"left_out"` // empty where the other rows are too few
 	Needed  Needed      `json:"retries_needed"`
-	Curve   []Fitted    `json:"-"` // for a plot; intervals for the best family alone
+	Curve   []Fitted    `json:"curve,omitempty"` // for a plot; intervals for the best family alone
 }
 
 // Fitted is a fitted rate with its profile-likelihood interval.

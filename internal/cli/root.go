@@ -45,6 +45,7 @@ func subcommands(env *Env) []*cobra.Command {
 		newFitCommand(env),
 		newTrialCommand(env),
 		newBenchCommand(env),
+		newReportCommand(env),
 		newVersionCommand(env),
 		newManCommand(env),
 	}

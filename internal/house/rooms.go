@@ -68,6 +68,7 @@ func rooms() map[string]Ring {
 
 		"internal/plot":     Surface,
 		"internal/report":   Surface,
+		"internal/page":     Surface,
 		"internal/exporter": Surface,
 		"internal/cli":      Surface,
 		"cmd/cswatch":       Surface,

@@ -28,6 +28,8 @@ type Axis struct {
 	Ticks []float64
 	// Percent shows shares as per cent.
 	Percent bool
+	// Names stand at 0, 1, 2, ... instead of numbers, for an axis of things. The range is then theirs.
+	Names []string
 }
 
 // Point is a value, and where it has an interval, its ends. Low and High both
@@ -46,6 +48,7 @@ const (
 	Points Style = iota // markers, with whiskers where there are intervals
 	Line                // a line, with a band where there are intervals
 	Dashed              // a dashed line, with a band where there are intervals
+	Bars                // bars from the bottom of the axes, each as wide as its interval of the x values
 )
 
 // Series is what one entry of the legend stands for. Its colour and marker
@@ -58,8 +61,10 @@ type Series struct {
 	Joined bool
 	// Labels stand beside the points, if there are any; points at the same place share one.
 	Labels []string
-	// Across are the intervals of the x values, drawn for Points, if there are any.
+	// Across are the intervals of the x values, drawn for Points and Bars, if there are any.
 	Across [][2]float64
+	// Hints tell of each point what a reader sees who points at it, if there are any.
+	Hints []string
 }
 
 // Mark is a line across the chart at a value of one axis, with a text.
@@ -80,6 +85,8 @@ type Chart struct {
 	Marks       []Mark
 	Width       int // in CSS pixels; 0 means 760
 	Height      int // 0 means 460
+
+	class string // of a chart in a page
 }
 
 // Validate reports what keeps a chart from being drawn.
@@ -87,6 +94,9 @@ func (c *Chart) Validate() error {
 	var errs []error
 	if c.Width < 0 || c.Width > 0 && c.Width < 320 || c.Height < 0 || c.Height > 0 && c.Height < 240 {
 		errs = append(errs, fmt.Errorf("a chart of %d by %d pixels: want at least 320 by 240", c.Width, c.Height))
+	}
+	if len(c.X.Names)+len(c.Y.Names) > mostNames {
+		errs = append(errs, fmt.Errorf("%d names along the axes: want at most %d", len(c.X.Names)+len(c.Y.Names), mostNames))
 	}
 	if len(c.Series) > len(palette()) {
 		errs = append(errs, fmt.Errorf("%d series: want at most %d, more cannot be told apart", len(c.Series), len(palette())))
@@ -96,23 +106,41 @@ func (c *Chart) Validate() error {
 		n += len(s.Points)
 		for _, p := range s.Points {
 			for _, v := range [...]float64{p.X, p.Y, p.Low, p.High} {
-				if math.IsNaN(v) || math.IsInf(v, 0) {
-					errs = append(errs, fmt.Errorf("series %q holds a value that is no number", s.Name))
+				if !Drawable(v) {
+					errs = append(errs, fmt.Errorf("series %q holds a value that is no number, or none that can be drawn", s.Name))
 					break
 				}
 			}
+		}
+		for _, a := range s.Across {
+			if !Drawable(a[0]) || !Drawable(a[1]) {
+				errs = append(errs, fmt.Errorf("series %q holds an interval that is none", s.Name))
+				break
+			}
+		}
+	}
+	for _, m := range c.Marks {
+		if !Drawable(m.At) {
+			errs = append(errs, fmt.Errorf("a mark at %v", m.At))
 		}
 	}
 	if n == 0 {
 		errs = append(errs, errors.New("no points"))
 	}
 	for _, a := range [...]*Axis{&c.X, &c.Y} {
-		if a.Low > a.High || a.Scale == Log && (a.Low < 0 || a.High < 0) {
+		if !Drawable(a.Low) || !Drawable(a.High) || a.Low > a.High || a.Scale == Log && (a.Low < 0 || a.High < 0) {
 			errs = append(errs, fmt.Errorf("axis %q from %v to %v", a.Label, a.Low, a.High))
 		}
 	}
 	return errors.Join(errs...)
 }
+
+// mostNames is how many names an axis can have: more have no room.
+const mostNames = 200
+
+// Drawable reports whether a chart takes a value: a number, and none so great that
+// nothing can be worked out with it.
+func Drawable(v float64) bool { return math.Abs(v) <= 1e300 }
 
 // place lays values of an axis out along a number of pixels.
 type place struct {
@@ -140,6 +168,10 @@ func newPlace(a *Axis, values []float64, from, to float64) place {
 			p.low, p.high = min(p.low, s), max(p.high, s)
 		}
 	}
+	if n := len(a.Names); n > 0 {
+		p.low, p.high = -0.6, float64(n)-0.4
+		return p
+	}
 	if a.Low != 0 || a.High != 0 {
 		take(a.Low)
 		take(a.High)
@@ -156,6 +188,10 @@ func newPlace(a *Axis, values []float64, from, to float64) place {
 			p.low, p.high = 0, 1
 		}
 		p.low, p.high = p.low-0.5, p.high+0.5
+	}
+	// A range that is too small for its numbers would have no ticks that differ.
+	if least := max(math.Abs(p.low), math.Abs(p.high)) * 1e-9; p.high-p.low < least {
+		p.low, p.high = p.low-least, p.high+least
 	}
 	return p
 }
@@ -190,7 +226,11 @@ func (p *place) shows(v float64) bool {
 // ticks returns where numbers stand: those of the axis, or round ones.
 func (p *place) ticks() []float64 {
 	var all []float64
-	if len(p.axis.Ticks) > 0 {
+	if n := len(p.axis.Names); n > 0 {
+		for i := range n {
+			all = append(all, float64(i))
+		}
+	} else if len(p.axis.Ticks) > 0 {
 		all = p.axis.Ticks
 	} else if p.axis.Scale == Linear {
 		all = linearTicks(p.low, p.high)
@@ -225,6 +265,9 @@ func (p *place) minor() []float64 {
 	return all
 }
 
+// mostTicks is more than a linear axis ever has.
+const mostTicks = 24
+
 // linearTicks are multiples of 1, 2 or 5 times a power of ten.
 func linearTicks(low, high float64) []float64 {
 	step := math.Pow(10, math.Floor(math.Log10((high-low)/5)))
@@ -235,7 +278,12 @@ func linearTicks(low, high float64) []float64 {
 		}
 	}
 	var ticks []float64
-	for i := math.Ceil(low / step); i*step <= high+step*1e-9; i++ {
+	first := math.Ceil(low / step)
+	for n := range mostTicks {
+		i := first + float64(n)
+		if !(i*step <= high+step*1e-9) {
+			break
+		}
 		ticks = append(ticks, i*step)
 		if i == 0 {
 			ticks[len(ticks)-1] = 0 // not -0
@@ -261,6 +309,9 @@ func logTicks(low, high float64) []float64 {
 
 // number shows a value of the axis.
 func (a *Axis) number(v float64) string {
+	if i := int(v); i >= 0 && i < len(a.Names) {
+		return a.Names[i]
+	}
 	unit := ""
 	if a.Percent {
 		v, unit = v*100, " %"
@@ -269,7 +320,10 @@ func (a *Axis) number(v float64) string {
 		v = 0 // without a sign
 	}
 	s := fmt.Sprintf("%.10g", v)
-	if strings.Contains(s, "e") {
+	switch {
+	case math.Abs(v) >= 1e15:
+		s = fmt.Sprintf("%.3g", v)
+	case strings.Contains(s, "e"):
 		s = fmt.Sprintf("%.0f", v)
 	}
 	return s + unit

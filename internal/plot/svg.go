@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,14 +38,19 @@ type drawing struct {
 	c    *Chart
 	x, y place
 	w, h float64
+	// id begins the ids of a drawing that is a part of a page, "" for a document of its own.
+	id string
 }
 
 // SVG writes the chart as one document.
-func (c *Chart) SVG(w io.Writer) error {
+func (c *Chart) SVG(w io.Writer) error { return c.draw(w, "") }
+
+// draw writes a document, or with an id a part of a page.
+func (c *Chart) draw(w io.Writer, id string) error {
 	if err := c.Validate(); err != nil {
 		return fmt.Errorf("draw the chart %q: %w", c.Title, err)
 	}
-	d := &drawing{c: c, w: 760, h: 460}
+	d := &drawing{c: c, w: 760, h: 460, id: id}
 	if c.Width > 0 {
 		d.w = float64(c.Width)
 	}
@@ -52,15 +58,20 @@ func (c *Chart) SVG(w io.Writer) error {
 		d.h = float64(c.Height)
 	}
 	d.layout()
-	d.head()
+	if id == "" {
+		d.head()
+	} else {
+		d.opening()
+	}
 	d.axes()
 	for _, m := range c.Marks {
 		d.mark(m)
 	}
 	// Bands lie below, points on top. Bands and lines may leave the axes and are cut off there.
-	d.printf("<clipPath id=\"inside\"><rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/></clipPath>\n<g clip-path=\"url(#inside)\">\n",
-		px(d.x.from), px(d.y.to), px(d.x.to-d.x.from), px(d.y.from-d.y.to))
+	d.printf("<clipPath id=\"%sinside\"><rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/></clipPath>\n<g clip-path=\"url(#%sinside)\">\n",
+		d.id, px(d.x.from), px(d.y.to), px(d.x.to-d.x.from), px(d.y.from-d.y.to), d.id)
 	for i, s := range c.Series {
+		d.bars(i, s)
 		d.band(i, s)
 	}
 	for i, s := range c.Series {
@@ -69,6 +80,7 @@ func (c *Chart) SVG(w io.Writer) error {
 	d.b.WriteString("</g>\n")
 	for i, s := range c.Series {
 		d.points(i, s)
+		d.spots(s)
 	}
 	d.labels()
 	d.drawLegend()
@@ -92,11 +104,13 @@ func (d *drawing) layout() {
 		}
 	}
 	top := float64(margin)
-	if c.Title != "" {
-		top += titleSize + 6
-	}
-	for range d.wrapped(c.Subtitle) {
-		top += fontSize + 5
+	if d.id == "" { // the page shows them
+		if c.Title != "" {
+			top += titleSize + 6
+		}
+		for range d.wrapped(c.Subtitle) {
+			top += fontSize + 5
+		}
 	}
 	top += d.legendHeight() + 18
 	bottom := d.h - margin - 2*fontSize - 22
@@ -105,6 +119,7 @@ func (d *drawing) layout() {
 	for _, t := range d.y.ticks() {
 		widest = max(widest, utf8.RuneCountInString(c.Y.number(t)))
 	}
+	widest = min(widest, d.mostName())
 	left := margin + fontSize + 12 + float64(widest)*charWidth + 8
 	d.x = newPlace(&c.X, xs, left, d.w-margin-10)
 }
@@ -196,7 +211,7 @@ func (d *drawing) axes() {
 	for _, t := range d.y.ticks() {
 		y := d.y.at(t)
 		d.printf("<path class=\"grid\" d=\"M%s %sH%s\"/>\n", px(left), px(y), px(right))
-		d.text(left-8, y+fontSize*0.35, "soft", "end", c.Y.number(t))
+		d.text(left-8, y+fontSize*0.35, "soft", "end", shorten(c.Y.number(t), d.mostName()))
 	}
 	for _, t := range d.y.minor() {
 		d.printf("<path class=\"axis\" d=\"M%s %sh-4\"/>\n", px(left), px(d.y.at(t)))
@@ -243,7 +258,7 @@ func (d *drawing) mark(m Mark) {
 
 // band draws the intervals of a line.
 func (d *drawing) band(i int, s Series) {
-	if s.Style == Points {
+	if s.Style == Points || s.Style == Bars {
 		return
 	}
 	var up, down []string
@@ -261,7 +276,7 @@ func (d *drawing) band(i int, s Series) {
 }
 
 func (d *drawing) line(i int, s Series) {
-	if s.Style == Points && !s.Joined {
+	if s.Style == Bars || s.Style == Points && !s.Joined {
 		return
 	}
 	var path []string
@@ -293,6 +308,7 @@ func (d *drawing) points(i int, s Series) {
 			continue
 		}
 		x := d.x.at(p.X)
+		done := d.hint(s, n, x, d.y.at(p.Y))
 		if n < len(s.Across) && d.y.shows(p.Y) {
 			low, high := d.x.at(s.Across[n][0]), d.x.at(s.Across[n][1])
 			d.printf("<path class=\"s%d whisker\" d=\"M%s %sH%s\"/>\n", i, px(low), px(d.y.at(p.Y)), px(high))
@@ -310,6 +326,7 @@ func (d *drawing) points(i int, s Series) {
 		} else if _, ok := d.c.Y.scaled(p.Y); !ok { // an arrow to what a logarithm does not reach, such as no event at all
 			d.printf("<path class=\"s%d whisker\" d=\"M%s %sl5 8l5 -8\"/>\n", i, px(x-5), px(d.y.from-9))
 		}
+		done()
 	}
 }
 
@@ -359,8 +376,15 @@ func (d *drawing) drawLegend() {
 	for i, s := range d.c.Series {
 		x, y := margin+places[i][0], top+places[i][1]+legendRow/2
 		switch s.Style {
+		case Bars:
+			d.printf("<rect class=\"f%d bar\" x=\"%s\" y=\"%s\" width=\"12\" height=\"12\"/>\n", i, px(x+swatch/2-6), px(y-6))
 		case Points:
-			d.printf("<path class=\"s%d whisker\" d=\"M%s %sv12m-4 0h8m-8 -12h8\"/>\n", i, px(x+swatch/2), px(y-6))
+			switch {
+			case d.id == "" || slices.ContainsFunc(s.Points, Point.hasInterval):
+				d.printf("<path class=\"s%d whisker\" d=\"M%s %sv12m-4 0h8m-8 -12h8\"/>\n", i, px(x+swatch/2), px(y-6))
+			case len(s.Across) > 0:
+				d.printf("<path class=\"s%d whisker\" d=\"M%s %sh%d\"/>\n", i, px(x), px(y), swatch)
+			}
 			d.marker(i, x+swatch/2, y)
 		default:
 			if len(s.Points) > 0 && s.Points[0].hasInterval() {

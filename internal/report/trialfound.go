@@ -60,8 +60,6 @@ type TrialSeries struct {
 	// Trend is absent where there is none to test: without boots, without an
 	// unstable boot, or with nothing else.
 	Trend *TrialTrend `json:"trend,omitempty"`
-
-	of campaign.Series
 }
 
 // TrialTrend is the test of Cochran and Armitage, with the values as scores.
@@ -74,7 +72,7 @@ type TrialTrend struct {
 // series gathers the series of the grids, and compares the ends of each.
 func (c *Campaign) series() {
 	for _, s := range campaign.SeriesOf(c.grid) {
-		d := TrialSeries{Parameter: s.Parameter, Values: s.Values, of: s}
+		d := TrialSeries{Parameter: s.Parameter, Values: s.Values}
 		for _, t := range s.Tallies {
 			d.Cells = append(d.Cells, trialSide(t))
 		}

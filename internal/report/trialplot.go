@@ -37,8 +37,14 @@ func (c *Campaign) longest() *TrialSeries {
 	var best *TrialSeries
 	most := 0
 	for i := range c.Series {
-		if scores, _ := c.Series[i].of.Counts(); len(scores) > most {
-			best, most = &c.Series[i], len(scores)
+		decided := 0
+		for k := range c.Series[i].Cells {
+			if c.Series[i].Cells[k].Boots > 0 {
+				decided++
+			}
+		}
+		if decided > most {
+			best, most = &c.Series[i], decided
 		}
 	}
 	return best
@@ -99,7 +105,7 @@ func (c *Campaign) seriesChart(s *TrialSeries) *plot.Chart {
 
 // point is a cell at a value of the parameter; there is none without decided boots.
 func (s *TrialSide) point(x float64) (plot.Point, bool) {
-	if s.Rate == nil {
+	if s.Rate == nil || s.RateLow == nil || s.RateHigh == nil {
 		return plot.Point{}, false
 	}
 	return plot.Point{X: x, Y: *s.Rate, Low: *s.RateLow, High: *s.RateHigh}, true
@@ -175,7 +181,7 @@ func (c *Campaign) control(s *TrialSeries) plot.Series {
 		case s.Parameter == campaign.RetriesParameter && cell.Retries != nil:
 			x = float64(*cell.Retries)
 		}
-		side := trialSide(cell.tally)
+		side := TrialSide{Rate: cell.Rate, RateLow: cell.RateLow, RateHigh: cell.RateHigh}
 		if p, ok := side.point(x); ok {
 			control.Points = append(control.Points, p)
 		}
@@ -230,7 +236,7 @@ func (c *Campaign) searchChart() *plot.Chart {
 			series.Name = Safe(cellName(&s.Cell) + ", " + s.Where)
 		}
 		for _, at := range s.Points {
-			if at.Rate != nil {
+			if at.Rate != nil && at.Low != nil && at.High != nil {
 				series.Points = append(series.Points, plot.Point{X: float64(at.ByNS) / float64(time.Microsecond), Y: *at.Rate, Low: *at.Low, High: *at.High})
 			}
 		}

@@ -1,0 +1,34 @@
+package page
+
+// kind is what the page knows of one sort of document. A new one gets a file of
+// its own and a line in kinds.
+type kind interface {
+	// noun names such documents in a count: one, several.
+	noun() (one, many string)
+	// take reads a document. False says that it is of another kind; an error, that it
+	// is of this one and cannot be read, and then it is shown as unknown kinds are.
+	take(d *document) (bool, error)
+	// verdicts say in short what the documents say, in the order in which they came.
+	verdicts() []Verdict
+	// section shows them, nil where none was taken.
+	section() *Section
+}
+
+// kinds are all kinds, in the order of the page.
+func kinds() []kind {
+	return []kind{
+		&doctors{},
+		&runs{},
+		&simulations{},
+		&fits{},
+		&campaigns{},
+		&clocks{},
+		&others{}, // takes what no other does: the last one
+	}
+}
+
+// counted is a kind whose documents were counted as they came.
+type counted struct {
+	kind
+	n int
+}
