@@ -127,6 +127,9 @@ func (k *clocks) section() *Section {
 		for _, f := range b.contention() {
 			s.Blocks = append(s.Blocks, Block{Figure: f})
 		}
+		if t := b.routes(); len(t.Rows) > 0 {
+			s.Blocks = append(s.Blocks, Block{Details: &Details{Summary: "Which path programs get", Blocks: []Block{{Table: t}}}})
+		}
 		if t := b.table(); len(t.Rows) > 0 {
 			s.Blocks = append(s.Blocks, Block{Details: &Details{Summary: "All prices", Blocks: []Block{{Table: t}}}})
 		}
@@ -163,9 +166,10 @@ func (k *clocks) prices() *Figure {
 func (b *clockBench) facts() []Fact {
 	facts := []Fact{{"file", name(b.source)}, {"processor", or(name(b.CPUModel), "not known")}, {"kernel", or(name(b.Kernel), "not known")},
 		{"slow reads", text(answered(b.LatencyCanCondemn, "can cost this machine its TSC", "cannot cost it its TSC", "whether they can cost it its TSC cannot be told", b.LatencyWhy))}}
-	routes, _ := bounded(b.Routes, 8)
-	for _, r := range routes {
-		facts = append(facts, Fact{"path of " + name(r.Clock), text(joined(": ", r.Path, r.Why))})
+	for _, r := range b.Routes {
+		if r.Clock == "monotonic" {
+			facts = append(facts, Fact{"path", text(joined(": ", r.Path, r.Why))})
+		}
 	}
 	backward := 0
 	for _, a := range b.Across {
@@ -261,6 +265,18 @@ func (b *clockBench) contention() []*Figure {
 	return []*Figure{{Chart: price, Numbers: prices.trim(mostRows)}, {Chart: total, Numbers: totals.trim(mostRows)}}
 }
 
+func (b *clockBench) routes() *Table {
+	t := &Table{Caption: "Paths of the POSIX clocks", Sort: true, Columns: []Column{{Name: "Clock"}, {Name: "Path"}, {Name: "vDSO to system call", Number: true}, {Name: "Why"}}}
+	for _, r := range b.Routes {
+		ratio := Cell{}
+		if r.Ratio > 0 {
+			ratio = share(r.Ratio)
+		}
+		t.Rows = append(t.Rows, []Cell{plain(r.Clock), plain(r.Path), ratio, plain(r.Why)})
+	}
+	return t.trim(mostItems)
+}
+
 func (b *clockBench) table() *Table {
 	t := &Table{Caption: "ns per read", Sort: true, Columns: []Column{{Name: "Way"}, {Name: "Part"}, {Name: "CPUs", Number: true}, {Name: "Median", Number: true}, {Name: "Low", Number: true}, {Name: "High", Number: true}, {Name: "p99", Number: true}, {Name: "Min", Number: true}, {Name: "Max", Number: true}, {Name: "Reads", Number: true}, {Name: "Why not"}}}
 	for i := range b.Results {
@@ -273,7 +289,7 @@ func (b *clockBench) table() *Table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t.trim(mostRows)
+	return t.compact().trim(mostRows)
 }
 
 func (b *clockBench) steps() *Table {

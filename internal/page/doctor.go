@@ -206,7 +206,7 @@ func fleet(hosts []host) *Table {
 			advice = h.Advice[0].ID
 		}
 		tsc := ""
-		if h.TSCVerdict != doctor.None {
+		if h.TSCVerdict == doctor.Good || h.TSCVerdict == doctor.Bad || h.TSCVerdict == doctor.Undecided {
 			tsc = report.VerdictWord(h.TSCVerdict)
 		}
 		link := h.id
@@ -219,5 +219,5 @@ func fleet(hosts []host) *Table {
 			plain(h.clock()), plain(tsc), plain(strings.Join(found, ", ")), read, plain(name(h.Since)), plain(name(h.Kernel.Release)), plain(name(advice)),
 		})
 	}
-	return t.trim(mostRows)
+	return t.compact().trim(mostRows)
 }

@@ -178,5 +178,5 @@ func decisions(all []doctor.Decision, left int) *Table {
 	if left > 0 {
 		t.Note = fmt.Sprintf("%d more are not in the document", left)
 	}
-	return t.trim(mostItems)
+	return t.compact().trim(mostItems)
 }

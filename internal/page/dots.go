@@ -17,6 +17,9 @@ type dot struct {
 	hint             string
 }
 
+// leastHeight is that of a chart of a few rows.
+const leastHeight = 240
+
 // mostDots is how many rows a chart of dots has; a table has the rest.
 const mostDots = 40
 
@@ -76,7 +79,7 @@ func dots(title, subtitle string, x plot.Axis, all []dot) *plot.Chart {
 	if len(groups) > 2 {
 		row = 12 * len(groups)
 	}
-	chart.Height = 130 + row*max(len(names), 3)
+	chart.Height = max(130+row*len(names), leastHeight)
 	chart.Subtitle = subtitle
 	chart.Description = fmt.Sprintf("%s of %d things, each with its interval of 95 %%.", title, len(names))
 	return chart

@@ -175,7 +175,7 @@ func (w *keys) row(where string, token json.Token) {
 	case json.Number:
 		cell = Cell{Text: text(v.String()), Value: text(v.String())}
 		if f, err := v.Float64(); err == nil && strings.HasSuffix(where, "_ns") {
-			cell.Text = fmt.Sprintf("%s (%s)", cell.Text, time(f))
+			cell.Text = fmt.Sprintf("%s (%s)", cell.Text, took(f))
 		} else if err == nil && strings.HasSuffix(where, "_ratio") {
 			cell.Text = fmt.Sprintf("%s (%s)", cell.Text, report.Percent(f))
 		}

@@ -95,9 +95,10 @@ func (p *replayed) verdict() (Status, string) {
 				}
 			}
 		}
-		line := fmt.Sprintf("%s is given up by %d of %s", name(clock), len(gave), several(asked, "watchdog", "watchdogs"))
+		line := fmt.Sprintf("none of %s gives %s up", several(asked, "watchdog", "watchdogs"), name(clock))
 		if len(gave) > 0 {
 			status = Warning
+			line = fmt.Sprintf("%s is given up by %d of %s", name(clock), len(gave), several(asked, "watchdog", "watchdogs"))
 			shown, left := bounded(gave, 6)
 			line += ": " + strings.Join(shown, ", ")
 			if left > 0 {
@@ -176,7 +177,7 @@ func (c *column) delayHistogram() *Figure {
 	}
 	var marks []plot.Mark
 	if c.readLimit > 0 && plot.Drawable(c.readLimit) {
-		marks = append(marks, plot.Mark{At: c.readLimit / 1e3, Vertical: true, Text: "limit " + time(c.readLimit)})
+		marks = append(marks, plot.Mark{At: c.readLimit / 1e3, Vertical: true, Text: "limit " + took(c.readLimit)})
 	}
 	return histogram("How long reading took", "the last attempt of each tick, under "+c.name(), bins, marks...)
 }
@@ -238,7 +239,7 @@ func (r *run) timeline(clock string) *Figure {
 			chart.Series = append(chart.Series, s)
 		}
 	}
-	chart.Height = 150 + 22*place
+	chart.Height = max(150+22*place, leastHeight)
 	chart.Subtitle = "one recording, shown to each of them"
 	chart.Description = fmt.Sprintf("%d watchdogs, a line for each, as long as it kept the clock; %d gave it up.", place, len(gave.Points))
 	return &Figure{Chart: chart, Numbers: numbers}
@@ -274,7 +275,7 @@ func (p *replayed) sideBySide(clock string) *Table {
 			t.Rows = append(t.Rows, append(row, exact))
 		}
 	}
-	return t.trim(mostRows)
+	return t.compact().trim(mostRows)
 }
 
 // doubts are the reasons why answers are approximate, each once.

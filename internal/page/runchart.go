@@ -52,7 +52,7 @@ func (r *run) delayFigure(c *column) *Figure {
 	if len(points) <= 120 {
 		line.Style, line.Joined = plot.Points, true
 		for _, p := range points {
-			line.Hints = append(line.Hints, fmt.Sprintf("%.3f s: %s", p.x, time(p.y)))
+			line.Hints = append(line.Hints, fmt.Sprintf("%.3f s: %s", p.x, took(p.y)))
 		}
 	}
 	chart.Series = append(chart.Series, line)
@@ -64,12 +64,12 @@ func (r *run) delayFigure(c *column) *Figure {
 	})...)
 	for limit, eras := range r.limits() {
 		most = max(most, limit)
-		chart.Marks = append(chart.Marks, plot.Mark{At: limit / 1e3, Text: "limit " + time(limit) + eras})
+		chart.Marks = append(chart.Marks, plot.Mark{At: limit / 1e3, Text: "limit " + took(limit) + eras})
 	}
 	slices.SortFunc(chart.Marks, func(a, b plot.Mark) int { return cmp.Compare(a.At, b.At) })
 	chart.Y.Low, chart.Y.High = least/1e3/1.6, most/1e3*1.8
 	chart.Subtitle = joined("; ", "as read under "+c.name(), "of "+name(c.clock)+" against "+name(or(c.reference, "nothing")))
-	chart.Description = fmt.Sprintf("How long reading took at each of %d ticks, from %s to %s, with the limits above which a read is late.", c.delays.all, time(least), time(most))
+	chart.Description = fmt.Sprintf("How long reading took at each of %d ticks, from %s to %s, with the limits above which a read is late.", c.delays.all, took(least), took(most))
 	return &Figure{Chart: chart, Numbers: numbers.trim(mostRows)}
 }
 
@@ -127,7 +127,7 @@ func (c *column) outOfLine(at func(happening) (float64, bool)) []plot.Series {
 func (h *happening) words() string {
 	s := fmt.Sprintf("%.3f s, tick %d, CPU %d: %s", h.seconds, h.tick, h.cpu, kindName(h.kind))
 	if h.delay != nil {
-		s += ", read in " + time(*h.delay)
+		s += ", read in " + took(*h.delay)
 	}
 	if h.skew != nil {
 		s += ", skew " + signed(*h.skew) + " ppm"
@@ -202,7 +202,7 @@ func histogram(title, subtitle string, bins []bin, marks ...plot.Mark) *Figure {
 		from := max(b.from, min(b.below/2, 1))
 		bars.Points = append(bars.Points, plot.Point{X: math.Sqrt(from*b.below) / 1e3, Y: b.count})
 		bars.Across = append(bars.Across, [2]float64{from / 1e3, b.below / 1e3})
-		bars.Hints = append(bars.Hints, fmt.Sprintf("%s to %s: %.0f", time(b.from), time(b.below), b.count))
+		bars.Hints = append(bars.Hints, fmt.Sprintf("%s to %s: %.0f", took(b.from), took(b.below), b.count))
 		numbers.Rows = append(numbers.Rows, []Cell{{Text: grouped(fmt.Sprintf("%.0f", b.from)), Value: value(b.from)}, {Text: grouped(fmt.Sprintf("%.0f", b.below)), Value: value(b.below)}, {Text: grouped(fmt.Sprintf("%.0f", b.count)), Value: value(b.count)}})
 		total += b.count
 	}

@@ -218,6 +218,9 @@ func (s *simulation) against(label string, value func(*report.SimulatedCell) int
 	if left > 0 {
 		chart.Subtitle += fmt.Sprintf("; %d more lines are left out", left)
 	}
+	if report.Sidestep(chart.Series, 1) {
+		chart.Subtitle += "; points of the same number stand side by side"
+	}
 	chart.Description = fmt.Sprintf("The share of boots that gave up a good TSC against the number of %s, a line for each of %d watchdogs.", word, len(shownOrder))
 	return &Figure{Chart: chart, Numbers: numbers.trim(mostRows)}
 }
@@ -254,7 +257,7 @@ func (s *simulation) table() *Table {
 		t.Rows = append(t.Rows, []Cell{plain(c.Machine), plain(string(c.Era)), plain(c.Release), count(c.Retries), count(c.CPUs), plain(c.Fault), count(c.Boots), count(c.Unstable),
 			share(c.Rate), share(c.RateLow), share(c.RateHigh), noticed, count(c.Blind), plain(c.Message)})
 	}
-	return t.trim(mostRows)
+	return t.compact().trim(mostRows)
 }
 
 func (s *simulation) smallest() *Table {

@@ -150,7 +150,7 @@ func (c *campaigned) warned() []Item {
 
 // parameterFigure is the picture that the campaign's own report draws.
 func (c *campaigned) parameterFigure() *Figure {
-	chart := report.TrialPlot(&c.Campaign)
+	chart := report.TrialPoints(&c.Campaign)
 	numbers := &Table{Caption: chart.Title, Columns: []Column{{Name: "series"}, {Name: name(chart.X.Label), Number: true}, {Name: "rate", Number: true}, {Name: "low", Number: true}, {Name: "high", Number: true}}}
 	for i := range chart.Series {
 		s := &chart.Series[i]
@@ -245,7 +245,7 @@ func (c *campaigned) cells() *Table {
 		}
 		t.Rows = append(t.Rows, append(row, plain(strings.Join(causes, ", ")), noticed, plain(strings.Join(aside, ", "))))
 	}
-	return t.trim(mostRows)
+	return t.compact().trim(mostRows)
 }
 
 // trends tell of each series whether the rate falls.
@@ -258,7 +258,7 @@ func (c *campaigned) trends() []Block {
 		if s.Trend == nil {
 			item.Text += ": no trend to test"
 		} else {
-			item.Text += fmt.Sprintf(": trend z = %.2f; a fall as strong by chance alone has p = %s, a rise %s (one-sided)", s.Trend.Z, report.Chance(s.Trend.Falls), report.Chance(s.Trend.Rises))
+			item.Text += fmt.Sprintf(": trend z = %.2f; a fall as strong by chance alone has p %s, a rise p %s (one-sided)", s.Trend.Z, report.Equals(s.Trend.Falls), report.Equals(s.Trend.Rises))
 		}
 		items = append(items, item)
 	}

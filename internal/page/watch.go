@@ -51,10 +51,10 @@ func (r *run) watchBlocks() []Block {
 	slices.SortStableFunc(bins, func(a, b bin) int { return int(min(max(a.from-b.from, -1), 1)) })
 	var marks []plot.Mark
 	if limit := float64(w.Delays.Limit); limit > 0 {
-		marks = append(marks, plot.Mark{At: limit / 1e3, Vertical: true, Text: "limit " + time(limit)})
+		marks = append(marks, plot.Mark{At: limit / 1e3, Vertical: true, Text: "limit " + took(limit)})
 	}
 	if f := histogram("How long reading took", fmt.Sprintf("all read-backs but the preempted, %s; median %s, 99 %% within %s, longest %s",
-		grouped(fmt.Sprint(w.Delays.Count)), time(float64(w.Delays.Median)), time(float64(w.Delays.P99)), time(float64(w.Delays.Max))), bins, marks...); f != nil {
+		grouped(fmt.Sprint(w.Delays.Count)), took(float64(w.Delays.Median)), took(float64(w.Delays.P99)), took(float64(w.Delays.Max))), bins, marks...); f != nil {
 		blocks = append(blocks, Block{Figure: f})
 	}
 	if t := r.happenings(); t != nil {
@@ -141,5 +141,5 @@ func (r *run) happenings() *Table {
 	if left > 0 {
 		t.Note = fmt.Sprintf("%d later ones of a watchdog with more than %d are left out", left, mostEvents)
 	}
-	return t.trim(2 * mostItems)
+	return t.compact().trim(2 * mostItems)
 }

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -87,10 +88,10 @@ func grouped(digits string) string {
 }
 
 // lasting is a cell with a time in ns.
-func lasting(ns float64) Cell { return Cell{Text: time(ns), Value: value(ns)} }
+func lasting(ns float64) Cell { return Cell{Text: took(ns), Value: value(ns)} }
 
-// time shows a time in ns, with its sign.
-func time(ns float64) string {
+// took shows a time in ns, with its sign.
+func took(ns float64) string {
 	if ns < 0 {
 		return "−" + report.Lasting(-ns)
 	}
@@ -126,6 +127,24 @@ func bounded[T any](list []T, most int) ([]T, int) {
 		return list, 0
 	}
 	return list[:most], len(list) - most
+}
+
+// compact leaves columns out that say nothing of any row.
+func (t *Table) compact() *Table {
+	for column := len(t.Columns) - 1; column > 0; column-- {
+		says := slices.ContainsFunc(t.Rows, func(row []Cell) bool {
+			c := row[column]
+			return c.Status != "" || c.Text != "" && c.Text != "none"
+		})
+		if says || len(t.Rows) == 0 {
+			continue
+		}
+		t.Columns = slices.Delete(t.Columns, column, column+1)
+		for i := range t.Rows {
+			t.Rows[i] = slices.Delete(t.Rows[i], column, column+1)
+		}
+	}
+	return t
 }
 
 // trim cuts the rows of a table, and says so below it.

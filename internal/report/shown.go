@@ -3,6 +3,7 @@ package report
 import (
 	"github.com/cswatch/cswatch/internal/campaign"
 	"github.com/cswatch/cswatch/internal/doctor"
+	"github.com/cswatch/cswatch/internal/plot"
 	"github.com/cswatch/cswatch/watchdog"
 )
 
@@ -29,6 +30,13 @@ func Wanted(x float64) string { return wanted(x) }
 
 // Chance shows a p value.
 func Chance(p float64) string { return chance(p) }
+
+// Equals shows a p value behind its name: = 0.02, or < 0.001.
+func Equals(p float64) string { return equals(p) }
+
+// Sidestep moves points aside where an earlier series has one at the same value of a
+// logarithmic axis of value + plus, and reports whether there were any.
+func Sidestep(series []plot.Series, plus float64) bool { return sidestep(series, plus) }
 
 // Exact shows a number of ns in the unit that suits it, with every digit.
 func Exact(ns int64) string { return exact(ns) }

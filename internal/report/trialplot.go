@@ -16,7 +16,13 @@ import (
 // parameter of its longest series, or where most trials are those of searches, the
 // share that noticed a step against its amount. A campaign with neither has no points,
 // and its chart is not drawn.
-func TrialPlot(c *Campaign) *plot.Chart {
+func TrialPlot(c *Campaign) *plot.Chart { return c.chart(true) }
+
+// TrialPoints is [TrialPlot] without a fitted curve, which takes seconds, and longer
+// for counts that nobody has looked at.
+func TrialPoints(c *Campaign) *plot.Chart { return c.chart(false) }
+
+func (c *Campaign) chart(curve bool) *plot.Chart {
 	searched, gridded := 0, 0
 	for i := range c.Cells {
 		if c.Cells[i].Search {
@@ -29,7 +35,7 @@ func TrialPlot(c *Campaign) *plot.Chart {
 	if s == nil || searched > gridded {
 		return c.searchChart()
 	}
-	return c.seriesChart(s)
+	return c.seriesChart(s, curve)
 }
 
 // longest is the series with most cells that were decided, or nil.
@@ -39,7 +45,7 @@ func (c *Campaign) longest() *TrialSeries {
 	for i := range c.Series {
 		decided := 0
 		for k := range c.Series[i].Cells {
-			if c.Series[i].Cells[k].Boots > 0 {
+			if _, ok := c.Series[i].Cells[k].point(0); ok {
 				decided++
 			}
 		}
@@ -66,7 +72,7 @@ func (c *Campaign) plotSource() string {
 }
 
 // seriesChart draws the rates of a series, its control, and the fitted curve of retries.
-func (c *Campaign) seriesChart(s *TrialSeries) *plot.Chart {
+func (c *Campaign) seriesChart(s *TrialSeries, curve bool) *plot.Chart {
 	retries := s.Parameter == campaign.RetriesParameter
 	chart := &plot.Chart{
 		Title: "Boots with an unstable TSC against " + Safe(strings.TrimPrefix(s.Parameter, "clocksource.")),
@@ -88,7 +94,7 @@ func (c *Campaign) seriesChart(s *TrialSeries) *plot.Chart {
 		chart.X.Scale = plot.LogPlusOne
 	}
 	chart.Series = append(chart.Series, observed)
-	if retries {
+	if retries && curve {
 		chart.Series = append(chart.Series, s.fitted()...)
 	}
 	if control := c.control(s); len(control.Points) > 0 {
