@@ -183,6 +183,7 @@ func sortedKeys(m map[string]string) []string {
 // prefers makes a tab that follows a reader who prefers dark or light.
 func prefers(tb *tab, theme string) {
 	call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
+	tb.do(chromedp.Poll[chromedp.Void](`matchMedia('(prefers-color-scheme: ` + theme + `)').matches`))
 }
 
 // disableScripts keeps the script of the page from running.

@@ -207,6 +207,7 @@ func TestThePageInABrowser(t *testing.T) {
 	t.Run("prints everything and no buttons", func(t *testing.T) {
 		tb := openTab(t, b, text)
 		call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+		tb.do(chromedp.Poll[chromedp.Void](`matchMedia('print').matches`))
 		if n := eval[int](tb, `[...document.querySelectorAll('details .inside')].filter(e => !e.checkVisibility({contentVisibilityAuto: true}) || e.getBoundingClientRect().height === 0).length`); n > 0 {
 			t.Errorf("%d details are closed", n)
 		}
