@@ -22,7 +22,9 @@ type clockBench struct {
 	report.ClockBench
 }
 
-func (k *clocks) noun() (one, many string) { return "clock benchmark", "clock benchmarks" }
+func (k *clocks) amount() (n int, one, many string) {
+	return len(k.all), "clock benchmark", "clock benchmarks"
+}
 
 func (k *clocks) take(d *document) (bool, error) {
 	if d.Schema != report.ClockBenchSchema {

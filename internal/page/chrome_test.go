@@ -120,6 +120,12 @@ func (tb *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
+// await waits until something is true in the page: until the browser is given up, at most.
+func (tb *tab) await(expression string) {
+	tb.t.Helper()
+	tb.do(chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingTimeout(0)))
+}
+
 // ask carries an action out that has a result.
 func ask[T any](tb *tab, action chromedp.Action[T]) T {
 	tb.t.Helper()
@@ -183,7 +189,7 @@ func sortedKeys(m map[string]string) []string {
 // prefers makes a tab that follows a reader who prefers dark or light.
 func prefers(tb *tab, theme string) {
 	call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
-	tb.do(chromedp.Poll[chromedp.Void](`matchMedia('(prefers-color-scheme: ` + theme + `)').matches`))
+	tb.await(`matchMedia('(prefers-color-scheme: ` + theme + `)').matches`)
 }
 
 // disableScripts keeps the script of the page from running.

@@ -28,7 +28,7 @@ const (
 	mostDetails = 400 // hosts that are shown in detail, the worst ones
 )
 
-func (k *doctors) noun() (one, many string) { return "diagnosis", "diagnoses" }
+func (k *doctors) amount() (n int, one, many string) { return len(k.hosts), "host", "hosts" }
 
 func (k *doctors) take(d *document) (bool, error) {
 	switch d.Schema {

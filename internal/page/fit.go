@@ -18,7 +18,7 @@ type fitted struct {
 	report.Fit
 }
 
-func (k *fits) noun() (one, many string) { return "fit", "fits" }
+func (k *fits) amount() (n int, one, many string) { return len(k.all), "fit", "fits" }
 
 func (k *fits) take(d *document) (bool, error) {
 	if d.Schema != report.FitSchema {

@@ -28,7 +28,9 @@ const (
 	mostDepth  = 8
 )
 
-func (k *others) noun() (one, many string) { return "other document", "other documents" }
+func (k *others) amount() (n int, one, many string) {
+	return len(k.all), "other document", "other documents"
+}
 
 func (k *others) take(d *document) (bool, error) {
 	if len(k.all) < mostOthers {

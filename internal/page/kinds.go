@@ -3,8 +3,8 @@ package page
 // kind is what the page knows of one sort of document. A new one gets a file of
 // its own and a line in kinds.
 type kind interface {
-	// noun names such documents in a count: one, several.
-	noun() (one, many string)
+	// amount is how many things it has for the heading of the page, and what to call one and several.
+	amount() (n int, one, many string)
 	// take reads a document. False says that it is of another kind; an error, that it
 	// is of this one and cannot be read, and then it is shown as unknown kinds are.
 	take(d *document) (bool, error)
@@ -25,10 +25,4 @@ func kinds() []kind {
 		&clocks{},
 		&others{}, // takes what no other does: the last one
 	}
-}
-
-// counted is a kind whose documents were counted as they came.
-type counted struct {
-	kind
-	n int
 }

@@ -17,7 +17,7 @@ import (
 // Page gathers documents. The zero value is not ready: make it with [New].
 type Page struct {
 	title   string
-	kinds   []counted
+	kinds   []kind
 	sources []string
 	streams map[string]bool // files whose lines were counted as one document
 	n       int
@@ -25,11 +25,7 @@ type Page struct {
 
 // New returns a page without documents. Without a title it says what it is by itself.
 func New(title string) *Page {
-	p := &Page{title: title, streams: map[string]bool{}}
-	for _, k := range kinds() {
-		p.kinds = append(p.kinds, counted{kind: k})
-	}
-	return p
+	return &Page{title: title, kinds: kinds(), streams: map[string]bool{}}
 }
 
 // Documents is how many documents the page has. The lines of a stream are one.
@@ -60,8 +56,7 @@ func (p *Page) Add(source string, r io.Reader) error {
 // take gives a document to the kind that it is of.
 func (p *Page) take(d *document) error {
 	var doubt error
-	for i := range p.kinds {
-		k := &p.kinds[i]
+	for _, k := range p.kinds {
 		took, err := k.take(d)
 		if err != nil {
 			doubt = err // the last kind takes it
@@ -76,7 +71,6 @@ func (p *Page) take(d *document) error {
 			}
 			p.streams[d.Source] = true
 		}
-		k.n++
 		p.n++
 		return doubt
 	}
@@ -87,9 +81,8 @@ func (p *Page) take(d *document) error {
 func (p *Page) heading() (title, what string) {
 	var parts []string
 	for _, k := range p.kinds {
-		if k.n > 0 {
-			one, many := k.noun()
-			parts = append(parts, several(k.n, one, many))
+		if n, one, many := k.amount(); n > 0 {
+			parts = append(parts, several(n, one, many))
 		}
 	}
 	title = p.title

@@ -82,7 +82,9 @@ type tickLine struct {
 	Summary     json.RawMessage `json:"summary"`
 }
 
-func (k *runs) noun() (one, many string) { return "run of a watchdog", "runs of watchdogs" }
+func (k *runs) amount() (n int, one, many string) {
+	return len(k.all), "run of a watchdog", "runs of watchdogs"
+}
 
 func (k *runs) take(d *document) (bool, error) {
 	switch d.Schema {

@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -20,7 +21,9 @@ type simulation struct {
 	report.Simulation
 }
 
-func (k *simulations) noun() (one, many string) { return "simulation", "simulations" }
+func (k *simulations) amount() (n int, one, many string) {
+	return len(k.all), "simulation", "simulations"
+}
 
 func (k *simulations) take(d *document) (bool, error) {
 	if d.Schema != report.SimulateSchema {
@@ -47,7 +50,7 @@ func (k *simulations) verdicts() []Verdict {
 	var all []Verdict
 	for i := range k.all {
 		s := &k.all[i]
-		v := Verdict{Status: Info, What: s.machines(), Link: s.id, Text: s.sentence()}
+		v := Verdict{Status: Info, What: k.name(s), Link: s.id, Text: s.sentence()}
 		if s.Interrupted {
 			v.Status, v.Text = Warning, "interrupted: some boots are missing; "+v.Text
 		}
@@ -61,6 +64,17 @@ func (s *simulation) machines() string {
 	return or(name(strings.Join(names, ", ")), "simulation")
 }
 
+// name tells simulations of the same machines apart, by their files.
+func (k *simulations) name(s *simulation) string {
+	called := s.machines()
+	for i := range k.all {
+		if o := &k.all[i]; o.id != s.id && o.machines() == called {
+			return called + ", " + name(path.Base(s.source))
+		}
+	}
+	return called
+}
+
 // sentence tells the highest rate, the lowest, and what was detected.
 func (s *simulation) sentence() string {
 	if len(s.Cells) == 0 {
@@ -69,20 +83,38 @@ func (s *simulation) sentence() string {
 		}
 		return "no cell"
 	}
-	worst := slices.MaxFunc(s.Cells, func(a, b report.SimulatedCell) int { return cmp.Compare(a.Rate, b.Rate) })
-	best := slices.MinFunc(s.Cells, func(a, b report.SimulatedCell) int { return cmp.Compare(a.Rate, b.Rate) })
-	line := fmt.Sprintf("%s. Unstable boots: most with %s, %s", several(len(s.Cells), "cell", "cells"), designName(&worst.SimulatedDesign), report.Rated(worst.Rate, worst.RateLow, worst.RateHigh))
-	if best.Rate < worst.Rate {
-		line += fmt.Sprintf("; fewest with %s, %s", designName(&best.SimulatedDesign), report.Rated(best.Rate, best.RateLow, best.RateHigh))
+	line := several(len(s.Cells), "cell", "cells")
+	if healthy := cellsWith(s.Cells, func(c *report.SimulatedCell) bool { return c.Fault == "none" || c.Fault == "" }); len(healthy) > 0 {
+		line += ". Boots that give up a good TSC: " + extremes(healthy, func(c *report.SimulatedCell) (rate, low, high float64) { return c.Rate, c.RateLow, c.RateHigh })
 	}
-	missed := 0
-	for i := range s.Cells {
-		if d := s.Cells[i].Detection; d != nil && d.Rate < 0.5 {
-			missed++
+	if faulty := cellsWith(s.Cells, func(c *report.SimulatedCell) bool { return c.Detection != nil && c.Detection.Eligible > 0 }); len(faulty) > 0 {
+		line += ". Boots that notice a fault: " + extremes(faulty, func(c *report.SimulatedCell) (rate, low, high float64) {
+			return c.Detection.Rate, c.Detection.RateLow, c.Detection.RateHigh
+		})
+	}
+	return line
+}
+
+func cellsWith(all []report.SimulatedCell, has func(*report.SimulatedCell) bool) (some []*report.SimulatedCell) {
+	for i := range all {
+		if has(&all[i]) {
+			some = append(some, &all[i])
 		}
 	}
-	if missed > 0 {
-		line += fmt.Sprintf("; %s the fault in fewer than half of the boots", several(missed, "cell notices", "cells notice"))
+	return some
+}
+
+// extremes names the cells with the highest and the lowest rate.
+func extremes(cells []*report.SimulatedCell, of func(*report.SimulatedCell) (rate, low, high float64)) string {
+	byRate := func(a, b *report.SimulatedCell) int {
+		x, _, _ := of(a)
+		y, _, _ := of(b)
+		return cmp.Compare(x, y)
+	}
+	most, least := slices.MaxFunc(cells, byRate), slices.MinFunc(cells, byRate)
+	line := fmt.Sprintf("most with %s, %s", designName(&most.SimulatedDesign), report.Rated(of(most)))
+	if byRate(least, most) < 0 {
+		line += fmt.Sprintf("; fewest with %s, %s", designName(&least.SimulatedDesign), report.Rated(of(least)))
 	}
 	return line
 }
@@ -94,7 +126,7 @@ func (k *simulations) section() *Section {
 	sec := &Section{ID: "simulate", Title: "Simulated boots"}
 	for i := range k.all {
 		s := &k.all[i]
-		sec.Blocks = append(sec.Blocks, Block{Heading: s.machines(), ID: s.id, Text: []string{text(s.sentence()) + "."}, Facts: s.facts()})
+		sec.Blocks = append(sec.Blocks, Block{Heading: k.name(s), ID: s.id, Text: []string{text(s.sentence()) + "."}, Facts: s.facts()})
 		for _, f := range s.figures() {
 			sec.Blocks = append(sec.Blocks, Block{Figure: f})
 		}

@@ -21,7 +21,9 @@ type campaigned struct {
 	report.Campaign
 }
 
-func (k *campaigns) noun() (one, many string) { return "campaign of boots", "campaigns of boots" }
+func (k *campaigns) amount() (n int, one, many string) {
+	return len(k.all), "campaign of boots", "campaigns of boots"
+}
 
 func (k *campaigns) take(d *document) (bool, error) {
 	if d.Schema != report.TrialSchema {

@@ -251,7 +251,7 @@ func (p *place) ticks() []float64 {
 
 // minor returns where short lines without numbers stand: the multiples between powers of ten.
 func (p *place) minor() []float64 {
-	if p.axis.Scale != Log {
+	if p.axis.Scale != Log || p.high-p.low > mostDecades {
 		return nil
 	}
 	var all []float64
@@ -292,14 +292,18 @@ func linearTicks(low, high float64) []float64 {
 	return ticks
 }
 
+// mostDecades is over how many powers of ten each gets a number.
+const mostDecades = 20
+
 // logTicks are powers of ten, and where these are few, also 2 and 5 times them.
 func logTicks(low, high float64) []float64 {
 	factors := []float64{1}
 	if high-low < 2.5 {
 		factors = []float64{1, 2, 5}
 	}
+	every := max(1, math.Ceil((high-low)/mostDecades))
 	var ticks []float64
-	for e := math.Floor(low) - 1; e <= math.Ceil(high); e++ {
+	for e := math.Floor(low) - 1; e <= math.Ceil(high); e += every {
 		for _, f := range factors {
 			ticks = append(ticks, f*math.Pow(10, e))
 		}

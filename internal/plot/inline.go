@@ -115,8 +115,14 @@ func (d *drawing) bars(i int, s Series) {
 	}
 }
 
-// mostName is how many characters a name beside the y axis may have: it gets two fifths of the width.
-func (d *drawing) mostName() int { return int(0.4 * d.w / charWidth) }
+// mostName is how many characters a name beside the y axis may have: it gets two fifths
+// of the width, or nearly half of that of a telephone.
+func (d *drawing) mostName() int {
+	if d.w < 400 {
+		return int(0.47 * d.w / charWidth)
+	}
+	return int(0.4 * d.w / charWidth)
+}
 
 func shorten(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
