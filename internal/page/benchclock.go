@@ -14,28 +14,56 @@ import (
 
 // clocks are benchmarks of reading clocks.
 type clocks struct {
-	all []clockBench
+	documents int
+	all       []clockBench
 }
 
+// clockBench is what was measured under one clocksource.
 type clockBench struct {
 	id, source string
 	report.ClockBench
 }
 
 func (k *clocks) amount() (n int, one, many string) {
-	return len(k.all), "clock benchmark", "clock benchmarks"
+	return k.documents, "clock benchmark", "clock benchmarks"
 }
 
 func (k *clocks) take(d *document) (bool, error) {
 	if d.Schema != report.ClockBenchSchema {
 		return false, nil
 	}
-	b := clockBench{id: fmt.Sprintf("clock-%d", len(k.all)+1), source: d.Source}
-	if err := d.decode(&b.ClockBench); err != nil {
+	var whole report.ClockBench
+	if err := d.decode(&whole); err != nil {
 		return true, err
 	}
-	k.all = append(k.all, b)
+	k.documents++
+	for _, source := range sourcesOf(&whole) {
+		b := clockBench{id: fmt.Sprintf("clock-%d", len(k.all)+1), source: d.Source, ClockBench: whole}
+		b.Clocksource = source
+		b.Results = slices.DeleteFunc(slices.Clone(whole.Results), func(r report.ClockRead) bool { return r.Clocksource != source })
+		b.Routes = slices.DeleteFunc(slices.Clone(whole.Routes), func(r report.ClockRoute) bool { return r.Clocksource != source && r.Clocksource != "" })
+		b.Steps = slices.DeleteFunc(slices.Clone(whole.Steps), func(s report.ClockSteps) bool { return s.Clocksource != source && s.Clocksource != "" })
+		b.Across = slices.DeleteFunc(slices.Clone(whole.Across), func(c report.ClockCrossing) bool { return c.Clocksource != source && c.Clocksource != "" })
+		k.all = append(k.all, b)
+	}
 	return true, nil
+}
+
+// mostSources is how many clocksources of one benchmark are shown.
+const mostSources = 16
+
+// sourcesOf are the clocksources that a benchmark has results of, in their order.
+func sourcesOf(b *report.ClockBench) []string {
+	var all []string
+	for i := range b.Results {
+		if s := b.Results[i].Clocksource; !slices.Contains(all, s) && len(all) < mostSources {
+			all = append(all, s)
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, b.Clocksource)
+	}
+	return all
 }
 
 // name tells benchmarks apart: by the clocksource, and by the file where there are several of one.
@@ -97,10 +125,8 @@ func (b *clockBench) sentence() (Status, string) {
 			parts = append(parts, fmt.Sprintf("%s %s", r.Path, priced(r.Median, r.Low, r.High)))
 		}
 	}
-	if b.Ended != report.BenchDone {
-		status = Warning
-		parts = append(parts, "it did not end as planned: "+name(b.Ended))
-	}
+	status, ended := endedAs(b.Ended, b.Switching, status)
+	parts = append(parts, ended...)
 	if len(b.Warnings) > 0 {
 		status = Warning
 		parts = append(parts, several(len(b.Warnings), "warning", "warnings"))
@@ -128,6 +154,11 @@ func (k *clocks) section() *Section {
 		}
 		for _, f := range b.contention() {
 			s.Blocks = append(s.Blocks, Block{Figure: f})
+		}
+		for i := range b.Runs {
+			if p := b.Runs[i].Profile; p != nil && b.Runs[i].Clocksource == b.Clocksource {
+				s.Blocks = append(s.Blocks, Block{Details: &Details{Summary: "What the benchmark spent its time on", Blocks: profileBlocks(p)}})
+			}
 		}
 		if t := b.routes(); len(t.Rows) > 0 {
 			s.Blocks = append(s.Blocks, Block{Details: &Details{Summary: "Which path programs get", Blocks: []Block{{Table: t}}}})

@@ -23,6 +23,9 @@ func kinds() []kind {
 		&fits{},
 		&campaigns{},
 		&clocks{},
+		&nets{},
+		&profiles{},
+		&models{},
 		&others{}, // takes what no other does: the last one
 	}
 }
