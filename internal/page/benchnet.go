@@ -135,7 +135,7 @@ func (k *nets) section() *Section {
 			s.Blocks = append(s.Blocks, Block{Figure: f})
 		}
 		if len(b.Results) > 0 {
-			s.Blocks = append(s.Blocks, Block{Table: b.table()})
+			s.Blocks = append(s.Blocks, Block{Table: b.table()}, Block{Text: []string{"A to A is how far two rounds of the same clocksource in a block are apart: what differs no more than that is no difference."}})
 		}
 	}
 	return s
@@ -200,6 +200,5 @@ func (b *netBench) table() *Table {
 		t.Rows = append(t.Rows, []Cell{plain(string(r.Test)), plain(r.Clocksource), {Text: throughput(r), Value: value(r.Value)}, {Text: report.Rated(r.RatioToBest, r.RatioLow, r.RatioHigh), Value: value(r.RatioToBest)},
 			count(r.Rounds), number(r.RepeatRatio), number(r.SegmentsPerSecond), number(r.BytesPerSegment), share(r.Client.Busy), share(r.Server.Busy)})
 	}
-	t.Note = "A to A is how far two rounds of the same clocksource in a block are apart: what differs no more than that is no difference"
 	return t.trim(mostRows)
 }

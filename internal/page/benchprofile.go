@@ -98,7 +98,7 @@ func profileBlocks(p *report.ProfileBench) []Block {
 	readers := &Table{Caption: "Processes that read clocks", Sort: true, Columns: []Column{{Name: "Process"}, {Name: "PID", Number: true}, {Name: "Samples", Number: true}, {Name: "Reading clocks", Number: true}, {Name: "The counter itself", Number: true}, {Name: "Of all samples", Number: true}}}
 	for i := range p.Reading.Processes {
 		r := &p.Reading.Processes[i]
-		readers.Rows = append(readers.Rows, []Cell{plain(or(r.Command, "not known")), count(int(r.PID)), count(r.Samples), sampled(r.Whole), sampled(r.Counter), sampled(r.OfAll)})
+		readers.Rows = append(readers.Rows, []Cell{plain(or(r.Command, "not known")), {Text: fmt.Sprint(r.PID), Value: fmt.Sprint(r.PID)}, count(r.Samples), sampled(r.Whole), sampled(r.Counter), sampled(r.OfAll)})
 	}
 	functions := &Table{Caption: "Functions that count as reading clocks", Sort: true, Columns: []Column{{Name: "Function"}, {Name: "Object"}, {Name: "Share", Number: true}, {Name: "Why"}}}
 	for i := range p.Reading.Functions {

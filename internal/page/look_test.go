@@ -15,6 +15,10 @@ import (
 // openAll opens everything that is closed, so that all of it is looked at.
 const openAll = `document.querySelectorAll('details').forEach(d => { d.open = true; }), true`
 
+// layOut lays out what is out of sight, too, which a screen waits with: nothing moves
+// from then on when the page is scrolled.
+const layOut = `document.querySelectorAll('main > section').forEach(s => { s.style.contentVisibility = 'visible'; }), true`
+
 // loadEnd is when the load event of the page was over, in ms since the navigation began.
 const loadEnd = `performance.getEntriesByType('navigation')[0].loadEventEnd`
 
@@ -65,6 +69,7 @@ func TestThePageInABrowser(t *testing.T) {
 		tb := openTab(t, b, text)
 		before := eval[[]string](tb, fleetHosts)
 		head := chromedp.CSS(`#fleet-table thead th:first-child button`)
+		eval[bool](tb, layOut)
 		tb.do(chromedp.Click(head))
 		ascending := eval[[]string](tb, fleetHosts)
 		want := slices.Clone(before)
@@ -135,6 +140,7 @@ func TestThePageInABrowser(t *testing.T) {
 
 	t.Run("does not scroll sideways at 360 pixels", func(t *testing.T) {
 		tb := openTab(t, b, text, chromedp.EmulateViewport(360, 740))
+		eval[bool](tb, layOut)
 		for _, open := range []string{"true", openAll} {
 			eval[bool](tb, open)
 			if width := eval[int](tb, `document.documentElement.scrollWidth`); width > 360 {
