@@ -3,8 +3,10 @@ package page
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
+	clockcost "github.com/cswatch/cswatch/internal/cost"
 	"github.com/cswatch/cswatch/internal/loopback"
 	"github.com/cswatch/cswatch/internal/plot"
 	"github.com/cswatch/cswatch/internal/report"
@@ -137,8 +139,57 @@ func (k *nets) section() *Section {
 		if len(b.Results) > 0 {
 			s.Blocks = append(s.Blocks, Block{Table: b.table()}, Block{Text: []string{"A to A is how far two rounds of the same clocksource in a block are apart: what differs no more than that is no difference."}})
 		}
+		s.Blocks = append(s.Blocks, b.beside()...)
 	}
 	return s
+}
+
+// beside are the profiles and the model that a benchmark was asked for.
+func (b *netBench) beside() []Block {
+	var blocks []Block
+	profiles, _ := bounded(b.Profiles, mostSources)
+	for _, p := range profiles {
+		if p.Profile != nil {
+			blocks = append(blocks, Block{Details: &Details{Summary: fmt.Sprintf("What the CPUs did in the test %s under %s", name(string(p.Test)), name(or(p.Clocksource, "a clocksource that is not known"))), Blocks: profileBlocks(p.Profile)}})
+		}
+	}
+	m := b.Model
+	if m == nil {
+		return blocks
+	}
+	t := &Table{Caption: "What a stream should come to, by ns per read times reads per segment", Columns: []Column{{Name: "Clocksource"}, {Name: "Side"}, {Name: "A read", Number: true}, {Name: "Reads a segment", Number: true}, {Name: "Predicted", Number: true}, {Name: "Loss", Number: true}, {Name: "Why not"}}}
+	for _, p := range slices.Concat(m.Predictions, m.WhatIf) {
+		row := []Cell{plain(or(p.Clocksource, "a dearer read")), plain(p.Side), {}, {}, {}, {}, plain(p.Why)}
+		if p.Model != nil && p.Model.Predicted != nil {
+			in, predicted := &p.Model.Inputs, p.Model.Predicted
+			row[2], row[3] = measured(in.SlowRead, took), measured(in.Reads, report.Digits)
+			row[4], row[5] = measured(&predicted.OtherThroughput, gigabits), measured(&predicted.Loss, report.Percent)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	prices := &Table{Caption: "What a read takes inside the kernel", Columns: []Column{{Name: "Clocksource"}, {Name: "A read", Number: true}, {Name: "From"}}}
+	for _, r := range m.Prices {
+		prices.Rows = append(prices.Rows, []Cell{plain(r.Clocksource), measured(r.Read, took), plain(r.From)})
+	}
+	reads := &Table{Caption: "How often the clock is read", Columns: []Column{{Name: "Side"}, {Name: "CPU", Number: true}, {Name: "Clocksource"}, {Name: "Reads a segment", Number: true}, {Name: "Why"}}}
+	for _, r := range m.Reads {
+		reads.Rows = append(reads.Rows, []Cell{plain(r.Side), count(r.CPU), plain(r.Clocksource), measured(r.Reads, report.Digits), plain(r.Why)})
+	}
+	inside := []Block{{Text: []string{"By arithmetic, not by measuring."}}}
+	for _, t := range [...]*Table{t.trim(mostItems), prices.trim(mostItems), reads.trim(mostItems)} {
+		if len(t.Rows) > 0 {
+			inside = append(inside, Block{Table: t})
+		}
+	}
+	return append(blocks, Block{Details: &Details{Summary: "What the model makes of it", Blocks: inside}})
+}
+
+// measured is a cell with a number and its interval, empty where there is none.
+func measured(v *clockcost.Value, show func(float64) string) Cell {
+	if v == nil {
+		return Cell{}
+	}
+	return Cell{Text: valued(v, show), Value: value(v.Value)}
 }
 
 func (b *netBench) facts() []Fact {
