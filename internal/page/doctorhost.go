@@ -135,7 +135,7 @@ func advice(all []doctor.Advice) []Item {
 	var items []Item
 	list, left := bounded(all, mostItems)
 	for _, a := range list {
-		item := Item{Lead: name(a.ID), Text: joined(" — ", text(a.Summary), report.RiskWords(a.Risk))}
+		item := Item{Lead: name(a.ID), Text: text(a.Summary) + " (" + report.RiskWords(a.Risk) + ")"}
 		if a.Command != "" {
 			for line := range strings.SplitSeq(a.Command, "\n") {
 				if item.Lines = append(item.Lines, text(line)); len(item.Lines) == 3*mostProofs {

@@ -34,6 +34,7 @@ func TestPicturesOfThePage(t *testing.T) {
 		for name, width := range map[string]int64{"wide": 1280, "narrow": 360} {
 			tb := openTab(t, b, text, chromedp.EmulateViewport(width, 900))
 			prefers(tb, theme)
+			eval[bool](tb, layOut)
 			for _, id := range eval[[]string](tb, `[...document.querySelectorAll('main h2')].map(h => h.id)`) {
 				write(theme+"-"+name+"-"+id+".png", ask(tb, chromedp.Screenshot(chromedp.CSS(`section[aria-labelledby="`+id+`"]`))))
 			}
