@@ -114,7 +114,7 @@
 
   // A link to something inside of details opens them, and so does the printer.
   const open = () => {
-    const id = decodeURIComponent(location.hash.slice(1));
+    const id = location.hash.slice(1);
     const target = id && document.getElementById(id);
     if (!target) return;
     for (let e = target; e; e = e.parentElement) if (e.tagName === 'DETAILS') e.open = true;

@@ -256,7 +256,7 @@ func (c *campaigned) trends() []Block {
 	list, left := bounded(c.Series, mostItems)
 	for i := range list {
 		s := &list[i]
-		item := Item{Lead: name(s.Parameter), Text: fmt.Sprintf("%s, from %s to %s", name(shortCell(&s.Cells[0].Cell)), report.Digits(s.Values[0]), report.Digits(s.Values[len(s.Values)-1]))}
+		item := Item{Lead: name(s.Parameter), Text: fmt.Sprintf("%s, from %g to %g", name(shortCell(&s.Cells[0].Cell)), s.Values[0], s.Values[len(s.Values)-1])}
 		if s.Trend == nil {
 			item.Text += ": no trend to test"
 		} else {
