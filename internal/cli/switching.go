@@ -68,7 +68,7 @@ func (s switcher) tidy(env *Env) error {
 	case err != nil || r == nil:
 		return err
 	case r.Given:
-		fmt.Fprintf(env.Stderr, "cswatch: an earlier run was killed and had left %s as the clocksource: %s is current again\n", r.To, r.Old)
+		fmt.Fprintf(env.Stderr, "cswatch: an earlier run was killed and had left %s as the clocksource: %s is current again\n", r.To, r.Current)
 	default:
 		fmt.Fprintf(env.Stderr, "cswatch: an earlier run was killed and had left %s as the clocksource instead of %s; %s is current by now and stays\n", r.To, r.Old, r.Current)
 	}
@@ -201,8 +201,8 @@ func (v *vigil) end(err error) error {
 		err = errors.Join(err, v.log.Close())
 	}
 	after, unread := v.lease.Current()
-	v.doc.After, v.doc.GivenBack = after, back == nil && after == v.doc.From
 	offered, unlisted := v.lease.Available()
+	v.doc.After, v.doc.GivenBack = after, back == nil && after == lease.Successor(v.doc.From, offered)
 	condemned := (*condemnedError)(nil)
 	const tsc = "tsc"
 	if !errors.As(err, &condemned) && unlisted == nil && slices.Contains(v.offered, tsc) && !slices.Contains(offered, tsc) {

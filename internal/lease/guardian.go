@@ -91,10 +91,11 @@ func guardLease(in io.Reader, out io.Writer, ordered <-chan os.Signal) (gave str
 	if err := giveBack(f, state(j.State), j.Old); err != nil {
 		return "", err
 	}
-	if before == j.Old {
-		return "", nil
+	after, err := f.current()
+	if before == after {
+		return "", err
 	}
-	return j.Old, nil
+	return after, err
 }
 
 // guardian is the borrower's side.

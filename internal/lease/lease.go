@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/cswatch/cswatch/internal/journal"
@@ -137,11 +138,24 @@ func (l *Lease) Close() error {
 	return errors.Join(err, l.lock.Close())
 }
 
+// Successor returns the clocksource to go back to from one that was current, where the kernel now
+// offers these. It is another one only for tsc-early, which is replaced by tsc, with which it shares its counter, some
+// seconds after the start of the kernel (4.16 and later).
+func Successor(name string, offered []string) string {
+	const early, late = "tsc-early", "tsc"
+	if name == early && !slices.Contains(offered, early) && slices.Contains(offered, late) {
+		return late
+	}
+	return name
+}
+
 // giveBack makes the old clocksource current again, where it is not, and removes the
 // record: also where the kernel refuses it, for nobody can do better later.
 func giveBack(f folder, s state, old string) error {
-	current, err := f.current()
-	if err == nil && current != old {
+	offered, err := f.available()
+	current, unread := f.current()
+	err = errors.Join(err, unread)
+	if old = Successor(old, offered); err == nil && current != old {
 		err = f.choose(old)
 	}
 	if ignored := (*IgnoredError)(nil); err != nil && !errors.As(err, &ignored) {

@@ -147,6 +147,34 @@ func TestAWriteThatDoesNothingIsNoticed(t *testing.T) {
 	}
 }
 
+// The kernel takes tsc-early away when it has registered tsc, which may be during a lease.
+func TestAnEarlyTSCIsGivenBackAsTheTSCThatReplacedIt(t *testing.T) {
+	c := machineWith(t, "tsc-early", "tsc-early", "hpet")
+	l, err := Take(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Switch("hpet"); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(c.Sysfs, "available_clocksource"), "tsc hpet \n")
+	if err := l.Close(); err != nil || currentOf(t, c) != "tsc" {
+		t.Errorf("%v, current %s", err, currentOf(t, c))
+	}
+	nothingLeft(t, c)
+	for _, tc := range []struct {
+		name    string
+		offered []string
+		want    string
+	}{
+		{"tsc-early", []string{"tsc-early", "tsc"}, "tsc-early"}, {"tsc-early", []string{"hpet"}, "tsc-early"}, {"tsc-early", []string{"tsc"}, "tsc"}, {"tsc", []string{"hpet"}, "tsc"},
+	} {
+		if got := Successor(tc.name, tc.offered); got != tc.want {
+			t.Errorf("%s of %v: %s, want %s", tc.name, tc.offered, got, tc.want)
+		}
+	}
+}
+
 func TestWhatCannotBeSwitchedIsSaidBeforeAnythingIsBorrowed(t *testing.T) {
 	c := machineWith(t, "tsc", "tsc", "hpet")
 	missing := c

@@ -58,6 +58,7 @@ func recoverLocked(c Config, f folder, s state) (*Recovered, error) {
 	if err := giveBack(f, s, left.Old); err != nil {
 		return nil, err
 	}
-	r.Given, r.Current = true, left.Old
-	return r, nil
+	r.Given = true
+	r.Current, err = f.current()
+	return r, err
 }
