@@ -157,7 +157,7 @@ func (k *clocks) section() *Section {
 		}
 		for i := range b.Runs {
 			if p := b.Runs[i].Profile; p != nil && b.Runs[i].Clocksource == b.Clocksource {
-				s.Blocks = append(s.Blocks, Block{Details: &Details{Summary: "What the benchmark spent its time on", Blocks: profileBlocks(p)}})
+				s.Blocks = append(s.Blocks, Block{Details: &Details{Summary: "What the benchmark spent its time on", Blocks: profileBlocks(p, true)}})
 			}
 		}
 		if t := b.routes(); len(t.Rows) > 0 {

@@ -150,7 +150,7 @@ func (b *netBench) beside() []Block {
 	profiles, _ := bounded(b.Profiles, mostSources)
 	for _, p := range profiles {
 		if p.Profile != nil {
-			blocks = append(blocks, Block{Details: &Details{Summary: fmt.Sprintf("What the CPUs did in the test %s under %s", name(string(p.Test)), name(or(p.Clocksource, "a clocksource that is not known"))), Blocks: profileBlocks(p.Profile)}})
+			blocks = append(blocks, Block{Details: &Details{Summary: fmt.Sprintf("What the CPUs did in the test %s under %s", name(string(p.Test)), name(or(p.Clocksource, "a clocksource that is not known"))), Blocks: profileBlocks(p.Profile, false)}})
 		}
 	}
 	m := b.Model

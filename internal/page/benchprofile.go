@@ -74,13 +74,13 @@ func (k *profiles) section() *Section {
 	for i := range k.all {
 		p := &k.all[i]
 		s.Blocks = append(s.Blocks, Block{Heading: p.name(), ID: p.id}, Block{Facts: []Fact{{"file", name(p.source)}}})
-		s.Blocks = append(s.Blocks, profileBlocks(&p.ProfileBench)...)
+		s.Blocks = append(s.Blocks, profileBlocks(&p.ProfileBench, true)...)
 	}
 	return s
 }
 
-// profileBlocks show a profile, also one beside another benchmark.
-func profileBlocks(p *report.ProfileBench) []Block {
+// profileBlocks show a profile, also one beside another benchmark, which has so many that only their tables are shown.
+func profileBlocks(p *report.ProfileBench, drawn bool) []Block {
 	status, sentence := profileVerdict(p)
 	blocks := []Block{{List: []Item{{Status: status, Text: sentence}}}, {Facts: []Fact{
 		{"sampled", text(fmt.Sprintf("%s on %s for %s s, %d samples, %d idle, %d lost", p.Event, several(p.CPUs, "CPU", "CPUs"), report.Digits(p.Seconds), p.Samples, p.Idle, p.Lost))},
@@ -89,7 +89,7 @@ func profileBlocks(p *report.ProfileBench) []Block {
 	if p.Why != "" {
 		blocks = append(blocks, Block{Text: []string{text(p.Why)}})
 	}
-	if f := profileFigure(p.Rows); f != nil {
+	if f := profileFigure(p.Rows); f != nil && drawn {
 		blocks = append(blocks, Block{Figure: f})
 	}
 	if t := profileTable(p); len(t.Rows) > 0 {

@@ -58,8 +58,14 @@ func joined(sep string, parts ...string) string {
 	return strings.Join(some, sep)
 }
 
-// value writes a number for CSV: with all its digits.
-func value(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+// value writes a number for CSV: whole ones with all digits, others with seven, which is
+// more than anything here is measured to and half as long.
+func value(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 7, 64)
+}
 
 // plain is a cell of text.
 func plain(s string) Cell { return Cell{Text: text(s)} }
