@@ -68,19 +68,7 @@ func (m *madeBench) run(t *testing.T, set func(*benchClockFlags)) (code int, doc
 		}
 		return guard{m.risk, "the test says so"}
 	}
-	f.recover = func() (*lease.Recovered, error) { return m.left, nil }
-	f.take = func() (borrowed, error) {
-		if m.lease == nil {
-			return nil, errors.New("switch the clocksource: not permitted")
-		}
-		return m.lease, nil
-	}
-	f.follow = func() (kernelNews, error) {
-		if m.log == nil {
-			return nil, errors.New("follow the kernel's log: not permitted")
-		}
-		return m.log, nil
-	}
+	f.switcher = madeSwitcher(m.lease, m.log, m.left)
 	f.snapshot = func() *machine.Snapshot {
 		return &machine.Snapshot{Clocksource: machine.Clocksource{Current: m.current}}
 	}

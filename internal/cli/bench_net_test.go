@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cswatch/cswatch/internal/lease"
 	"github.com/cswatch/cswatch/internal/loopback"
 	"github.com/cswatch/cswatch/internal/report"
 	"github.com/cswatch/cswatch/machine"
@@ -68,19 +67,7 @@ func (m *madeNet) run(t *testing.T, set func(*benchNetFlags)) (code int, doc rep
 		}
 		return guard{m.risk, "the test says so"}
 	}
-	f.recover = func() (*lease.Recovered, error) { return nil, nil }
-	f.take = func() (borrowed, error) {
-		if m.lease == nil {
-			return nil, errors.New("switch the clocksource: not permitted")
-		}
-		return m.lease, nil
-	}
-	f.follow = func() (kernelNews, error) {
-		if m.log == nil {
-			return nil, errors.New("follow the kernel's log: not permitted")
-		}
-		return m.log, nil
-	}
+	f.switcher = madeSwitcher(m.lease, m.log, nil)
 	f.snapshot = func() *machine.Snapshot {
 		return &machine.Snapshot{Clocksource: machine.Clocksource{Current: m.current}}
 	}

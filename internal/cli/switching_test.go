@@ -55,6 +55,25 @@ func (l *madeLease) Close() error {
 	return l.Switch(l.old)
 }
 
+// madeSwitcher switches a machine that is not there. Without a lease or a log that is not permitted.
+func madeSwitcher(l *madeLease, log *loggedNews, left *lease.Recovered) switcher {
+	return switcher{
+		recover: func() (*lease.Recovered, error) { return left, nil },
+		take: func() (borrowed, error) {
+			if l == nil {
+				return nil, errors.New("switch the clocksource: not permitted")
+			}
+			return l, nil
+		},
+		follow: func() (kernelNews, error) {
+			if log == nil {
+				return nil, errors.New("follow the kernel's log: not permitted")
+			}
+			return log, nil
+		},
+	}
+}
+
 const condemnedLine = "4,903,28763166,-;tsc: Marking TSC unstable due to clocksource watchdog\n"
 
 func TestARunThatSwitchesMeasuresUnderEachClocksourceAndGivesTheFirstBack(t *testing.T) {
@@ -211,11 +230,7 @@ func TestEveryBenchmarkTellsOfWhatAKilledRunHadLeft(t *testing.T) {
 
 func TestAnInterruptedRunGivesBack(t *testing.T) {
 	l := newMadeLease("tsc", "hpet")
-	s := switcher{
-		recover: func() (*lease.Recovered, error) { return nil, nil },
-		take:    func() (borrowed, error) { return l, nil },
-		follow:  func() (kernelNews, error) { return &loggedNews{}, nil },
-	}
+	s := madeSwitcher(l, &loggedNews{}, nil)
 	ctx, interrupt := context.WithCancel(t.Context())
 	doc, err := s.during(ctx, newEnv(strings.NewReader(""), new(strings.Builder), new(strings.Builder)), switchWish{risk: guard{answer: machine.No}},
 		func(ctx context.Context, _ []string, choose chooser) error {
