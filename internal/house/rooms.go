@@ -63,6 +63,7 @@ func rooms() map[string]Ring {
 		"internal/bench":    Edge,
 		"internal/load":     Edge,
 		"internal/lease":    Edge,
+		"internal/role":     Edge,
 		"internal/loopback": Edge,
 		"internal/perf":     Edge,
 

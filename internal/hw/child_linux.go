@@ -13,15 +13,15 @@ import (
 	"os/signal"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/cswatch/cswatch/clocksource"
+	"github.com/cswatch/cswatch/internal/role"
 	"golang.org/x/sys/unix"
 )
 
-// childVariable, when set, makes the program the child that reads ports.
-const childVariable = "CSWATCH_HW_CHILD"
+// reading is the role of the child that reads ports.
+var reading = role.New("CSWATCH_HW_CHILD", "read ports", "hw.ChildMain")
 
 const (
 	childStart = 5 * time.Second // until it is ready
@@ -39,16 +39,11 @@ type job struct {
 	Try  bool   `json:"try,omitempty"`  // only see whether the port can be read
 }
 
-// armed is set where the program calls ChildMain. A program that does not would
-// start itself again and again instead of a child.
-var armed atomic.Bool
-
 // ChildMain is the first thing that main calls. In a process that was started as
 // the child that reads I/O ports it does that and does not return; in any other it
 // returns at once.
 func ChildMain() {
-	if os.Getenv(childVariable) == "" {
-		armed.Store(true)
+	if _, taken := reading.Taken(); !taken {
 		return
 	}
 	// Permission for ports is a thread's, and the loop stays on this one.
@@ -178,17 +173,14 @@ type childSource struct {
 // startChild starts this program again and waits until it is ready. Its error
 // is that of the child where it has one.
 func startChild(j job) (*childSource, error) {
-	if !armed.Load() {
-		return nil, &NotHere{What: ACPIPM, Reason: "this program does not call hw.ChildMain, so it cannot be its own child"}
+	c, err := reading.Command("", "(reads "+j.Plan.Reference+")")
+	if err != nil {
+		return nil, &NotHere{What: ACPIPM, Reason: err.Error()}
 	}
 	line, err := json.Marshal(j)
 	if err != nil {
 		return nil, err
 	}
-	// The link stays right when the program's file was replaced.
-	c := exec.Command("/proc/self/exe")
-	c.Args = []string{os.Args[0], "(reads " + j.Plan.Reference + ")"}
-	c.Env = append(os.Environ(), childVariable+"=1")
 	s := &childSource{command: c, stderr: &tail{}}
 	c.Stderr = s.stderr
 	c.WaitDelay = childStop

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cswatch/cswatch/clocksource"
+	"github.com/cswatch/cswatch/internal/role"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -315,8 +316,9 @@ func TestChildEndsWithItsParent(t *testing.T) {
 }
 
 func TestProgramThatIsNotArmedStartsNoChild(t *testing.T) {
-	armed.Store(false)
-	defer armed.Store(true)
+	armed := reading
+	reading = role.New("CSWATCH_TEST_NOT_ARMED", "read ports", "hw.ChildMain")
+	defer func() { reading = armed }()
 	var n *NotHere
 	if _, err := startChild(job{}); !errors.As(err, &n) || !strings.Contains(n.Reason, "ChildMain") {
 		t.Errorf("error %v, want that ChildMain is missing", err)

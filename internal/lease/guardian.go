@@ -9,13 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/cswatch/cswatch/internal/role"
 )
 
-// guardianVariable, when set, makes the program the guardian of a lease.
-const guardianVariable = "CSWATCH_LEASE_GUARDIAN"
+// guarding is the role of the guardian of a lease.
+var guarding = role.New("CSWATCH_LEASE_GUARDIAN", "guard the clocksource", "lease.GuardianMain")
 
 const (
 	guardianStart = 10 * time.Second // until it is ready
@@ -32,15 +33,10 @@ type job struct {
 	Old   string `json:"old"`
 }
 
-// armed is set where the program calls GuardianMain. Of a program that does not, a
-// guardian would be a second borrower.
-var armed atomic.Bool
-
 // GuardianMain is called first thing in main. In a process that was started as the
 // guardian of a lease it does that work and does not return; in any other it returns at once.
 func GuardianMain() {
-	if os.Getenv(guardianVariable) == "" {
-		armed.Store(true)
+	if _, taken := guarding.Taken(); !taken {
 		return
 	}
 	// What ends the borrower must not end its guardian. An order to end, as of a machine
@@ -109,16 +105,14 @@ type guardian struct {
 // startGuardian starts this program again, in a session of its own and with the lock, and
 // waits until it is ready.
 func startGuardian(j job, lock *os.File) (*guardian, error) {
-	if !armed.Load() {
-		return nil, errors.New("guard the clocksource: this program does not call lease.GuardianMain, so it cannot be its own guardian")
+	c, err := guarding.Command("", "(gives the clocksource "+j.Old+" back)")
+	if err != nil {
+		return nil, err
 	}
 	line, err := json.Marshal(j)
 	if err != nil {
 		return nil, err
 	}
-	c := exec.Command("/proc/self/exe") // the link stays right when the program's file was replaced
-	c.Args = []string{os.Args[0], "(gives the clocksource " + j.Old + " back)"}
-	c.Env = append(os.Environ(), guardianVariable+"=1")
 	c.Dir = "/"
 	c.Stderr = os.Stderr
 	c.ExtraFiles = []*os.File{lock}

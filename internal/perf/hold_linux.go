@@ -7,14 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync/atomic"
 	"syscall"
 
+	"github.com/cswatch/cswatch/internal/role"
 	"golang.org/x/sys/unix"
 )
 
-// holdVariable, when set, makes the program a process that waits to become a command.
-const holdVariable = "CSWATCH_PERF_HOLD"
+// holding is the role of a process that waits to become a command, whose path it is told.
+var holding = role.New("CSWATCH_PERF_HOLD", "start a command to profile", "perf.ChildMain")
 
 // The descriptors of a process that waits: from the first it reads a byte and goes on, to the
 // second it writes one when it waits, and the reason if it cannot go on.
@@ -23,19 +23,13 @@ const (
 	holdStatus = 4
 )
 
-// armed is set where the program calls ChildMain. A program that does not would
-// start itself again and again instead of the command.
-var armed atomic.Bool
-
 // ChildMain is the first thing that main calls. In a process that [Hold] started it
 // waits, becomes the command and does not return; in any other it returns at once.
 func ChildMain() {
-	path := os.Getenv(holdVariable)
-	if path == "" {
-		armed.Store(true)
+	path, taken := holding.Taken()
+	if !taken {
 		return
 	}
-	os.Unsetenv(holdVariable)
 	unix.CloseOnExec(holdGate)
 	unix.CloseOnExec(holdStatus)
 	gate, status := os.NewFile(holdGate, "gate"), os.NewFile(holdStatus, "status")
@@ -62,8 +56,8 @@ func Hold(c *exec.Cmd) (*Held, error) {
 	if c.Err != nil {
 		return nil, fmt.Errorf("start a command to profile: %w", c.Err)
 	}
-	if !armed.Load() {
-		return nil, errors.New("start a command to profile: this program does not call perf.ChildMain, so it cannot hold one")
+	if err := holding.Ready(); err != nil {
+		return nil, err
 	}
 	gateRead, gate, err := os.Pipe()
 	if err != nil {
@@ -75,14 +69,10 @@ func Hold(c *exec.Cmd) (*Held, error) {
 		gate.Close()
 		return nil, fmt.Errorf("start a command to profile: %w", err)
 	}
-	environment := c.Env
-	if environment == nil {
-		environment = os.Environ()
-	}
-	c.Env = append(environment[:len(environment):len(environment)], holdVariable+"="+c.Path)
-	c.Path, c.Args = "/proc/self/exe", append([]string{os.Args[0]}, c.Args...)
 	c.ExtraFiles = []*os.File{gateRead, statusWrite}
-	err = c.Start()
+	if err = holding.Cast(c, c.Path, c.Args...); err == nil {
+		err = c.Start()
+	}
 	gateRead.Close()
 	statusWrite.Close()
 	h := &Held{Command: c, gate: gate, status: status}
