@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/cswatch/cswatch/internal/journal"
 )
@@ -15,6 +16,9 @@ type Config struct {
 	Sysfs  string // the folder of the clocksources; "": /sys/devices/system/clocksource/clocksource0
 	State  string // the folder of the record and the lock; "": /run/cswatch
 	BootID string // the file with the id of the boot; "": /proc/sys/kernel/random/boot_id
+	// Settle is how long Take waits for tsc-early to be replaced by tsc, which a kernel does within some two
+	// seconds of its start; 0: 5 s.
+	Settle time.Duration
 }
 
 func (c Config) withDefaults() Config {
@@ -25,6 +29,9 @@ func (c Config) withDefaults() Config {
 		if *d.field == "" {
 			*d.field = d.otherwise
 		}
+	}
+	if c.Settle == 0 {
+		c.Settle = 5 * time.Second
 	}
 	return c
 }
@@ -52,7 +59,7 @@ type Lease struct {
 func Take(c Config) (*Lease, error) {
 	c = c.withDefaults()
 	l := &Lease{folder: folder(c.Sysfs), state: state(c.State)}
-	old, err := l.folder.current()
+	old, err := l.folder.settled(c.Settle)
 	if err != nil {
 		return nil, err
 	}
@@ -138,11 +145,22 @@ func (l *Lease) Close() error {
 	return errors.Join(err, l.lock.Close())
 }
 
+// The clocksource of a kernel's first seconds (4.16 and later), and the one that replaces it, with the same counter.
+const early, late = "tsc-early", "tsc"
+
+// settled returns the current clocksource, once it is not that of the first seconds or so much time has passed.
+func (f folder) settled(most time.Duration) (string, error) {
+	for start := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		name, err := f.current()
+		if err != nil || name != early || time.Since(start) >= most {
+			return name, err
+		}
+	}
+}
+
 // Successor returns the clocksource to go back to from one that was current, where the kernel now
-// offers these. It is another one only for tsc-early, which is replaced by tsc, with which it shares its counter, some
-// seconds after the start of the kernel (4.16 and later).
+// offers these. It is another one only for tsc-early, which is replaced by tsc.
 func Successor(name string, offered []string) string {
-	const early, late = "tsc-early", "tsc"
 	if name == early && !slices.Contains(offered, early) && slices.Contains(offered, late) {
 		return late
 	}

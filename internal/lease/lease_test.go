@@ -5,14 +5,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 // machineWith returns a machine of files: what is written to its current clocksource stays there.
 func machineWith(t *testing.T, current string, available ...string) Config {
 	t.Helper()
 	dir := t.TempDir()
-	c := Config{Sysfs: filepath.Join(dir, "sysfs"), State: filepath.Join(dir, "run", "cswatch"), BootID: filepath.Join(dir, "boot_id")}
+	c := Config{Sysfs: filepath.Join(dir, "sysfs"), State: filepath.Join(dir, "run", "cswatch"), BootID: filepath.Join(dir, "boot_id"), Settle: time.Millisecond}
 	if err := os.Mkdir(c.Sysfs, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -172,6 +174,33 @@ func TestAnEarlyTSCIsGivenBackAsTheTSCThatReplacedIt(t *testing.T) {
 		if got := Successor(tc.name, tc.offered); got != tc.want {
 			t.Errorf("%s of %v: %s, want %s", tc.name, tc.offered, got, tc.want)
 		}
+	}
+}
+
+func TestALeaseWaitsForTheTSCThatReplacesAnEarlyOne(t *testing.T) {
+	c := machineWith(t, "tsc-early", "tsc-early", "hpet")
+	c.Settle = time.Hour
+	var old string
+	var failed error
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		l, err := Take(c)
+		if err != nil {
+			failed = err
+			return
+		}
+		old, failed = l.Old(), l.Close()
+	})
+	for _, file := range [][2]string{{"available_clocksource", "tsc hpet \n"}, {"current_clocksource", "tsc\n"}} {
+		whole := filepath.Join(c.Sysfs, "new") // as the kernel's files change: at once
+		put(t, whole, file[1])
+		if err := os.Rename(whole, filepath.Join(c.Sysfs, file[0])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait.Wait()
+	if failed != nil || old != "tsc" {
+		t.Errorf("%v, the old one is %q", failed, old)
 	}
 }
 
