@@ -93,13 +93,10 @@ func (b *clockBench) costs() []*report.ClockRead {
 }
 
 func (k *clocks) verdicts() []Verdict {
-	var all []Verdict
-	for i := range k.all {
-		b := &k.all[i]
+	return verdictsOf(k.all, func(b *clockBench) Verdict {
 		status, sentence := b.sentence()
-		all = append(all, Verdict{Status: status, What: k.name(b), Text: sentence, Link: b.id})
-	}
-	return all
+		return Verdict{Status: status, What: k.name(b), Text: sentence, Link: b.id}
+	})
 }
 
 // sentence tells what a program pays for the time, and by which path.
@@ -225,12 +222,7 @@ func (b *clockBench) facts() []Fact {
 }
 
 func (b *clockBench) doubts() []Item {
-	var items []Item
-	list, left := bounded(b.Warnings, mostItems)
-	for _, w := range list {
-		items = append(items, Item{Status: Warning, Lead: name(w.Code), Text: text(w.Text)})
-	}
-	return more(items, left)
+	return doubtsOf(b.Warnings, func(w bench.Warning) (code, said string) { return w.Code, w.Text })
 }
 
 // contention draws what a read takes, and how many all CPUs make, against the number of CPUs that read.

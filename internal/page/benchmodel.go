@@ -70,12 +70,9 @@ func (m *modelled) sentence() string {
 }
 
 func (k *models) verdicts() []Verdict {
-	var all []Verdict
-	for i := range k.all {
-		m := &k.all[i]
-		all = append(all, Verdict{Status: Info, What: m.name(), Text: m.sentence(), Link: m.id})
-	}
-	return all
+	return verdictsOf(k.all, func(m *modelled) Verdict {
+		return Verdict{Status: Info, What: m.name(), Text: m.sentence(), Link: m.id}
+	})
 }
 
 func (k *models) section() *Section {

@@ -41,13 +41,10 @@ func (k *nets) take(d *document) (bool, error) {
 func (b *netBench) name() string { return name(path.Base(b.source)) }
 
 func (k *nets) verdicts() []Verdict {
-	var all []Verdict
-	for i := range k.all {
-		b := &k.all[i]
+	return verdictsOf(k.all, func(b *netBench) Verdict {
 		status, sentence := b.sentence()
-		all = append(all, Verdict{Status: status, What: b.name(), Text: sentence, Link: b.id})
-	}
-	return all
+		return Verdict{Status: status, What: b.name(), Text: sentence, Link: b.id}
+	})
 }
 
 // sentence tells what differs between clocksources, or what one came to.
@@ -201,12 +198,7 @@ func (b *netBench) facts() []Fact {
 }
 
 func (b *netBench) doubts() []Item {
-	var items []Item
-	list, left := bounded(b.Warnings, mostItems)
-	for _, w := range list {
-		items = append(items, Item{Status: Warning, Lead: name(w.Code), Text: text(w.Text)})
-	}
-	return more(items, left)
+	return doubtsOf(b.Warnings, func(w loopback.Warning) (code, said string) { return w.Code, w.Text })
 }
 
 // figures are one for each test: a row for each clocksource.

@@ -57,13 +57,10 @@ func profileVerdict(p *report.ProfileBench) (Status, string) {
 }
 
 func (k *profiles) verdicts() []Verdict {
-	var all []Verdict
-	for i := range k.all {
-		p := &k.all[i]
+	return verdictsOf(k.all, func(p *profiled) Verdict {
 		status, sentence := profileVerdict(&p.ProfileBench)
-		all = append(all, Verdict{Status: status, What: p.name(), Text: sentence, Link: p.id})
-	}
-	return all
+		return Verdict{Status: status, What: p.name(), Text: sentence, Link: p.id}
+	})
 }
 
 func (k *profiles) section() *Section {

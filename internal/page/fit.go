@@ -44,13 +44,10 @@ func (f *fitted) name() string {
 }
 
 func (k *fits) verdicts() []Verdict {
-	var all []Verdict
-	for i := range k.all {
-		f := &k.all[i]
+	return verdictsOf(k.all, func(f *fitted) Verdict {
 		status, sentence := f.sentence()
-		all = append(all, Verdict{Status: status, What: f.name(), Text: sentence, Link: f.id})
-	}
-	return all
+		return Verdict{Status: status, What: f.name(), Text: sentence, Link: f.id}
+	})
 }
 
 // sentence is the conclusion, or why there is none.

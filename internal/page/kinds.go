@@ -29,3 +29,23 @@ func kinds() []kind {
 		&others{}, // takes what no other does: the last one
 	}
 }
+
+// verdictsOf returns what each document of a kind says in short.
+func verdictsOf[T any](all []T, says func(*T) Verdict) []Verdict {
+	var list []Verdict
+	for i := range all {
+		list = append(list, says(&all[i]))
+	}
+	return list
+}
+
+// doubtsOf lists the warnings of a document, each with its code.
+func doubtsOf[T any](warnings []T, of func(T) (code, said string)) []Item {
+	var items []Item
+	list, left := bounded(warnings, mostItems)
+	for _, w := range list {
+		code, said := of(w)
+		items = append(items, Item{Status: Warning, Lead: name(code), Text: text(said)})
+	}
+	return more(items, left)
+}

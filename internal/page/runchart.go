@@ -30,6 +30,30 @@ func thinNote(t *thinned, shown int) string {
 	return fmt.Sprintf("thinned: %d of %d points, of each run of %d the least and the greatest", shown, t.all, t.size)
 }
 
+// overTimeForm says how a quantity is drawn and written.
+type overTimeForm struct {
+	height       func(y float64) float64 // where a point stands
+	number, hint func(y float64) string  // in the table, and at the point
+}
+
+// overTime returns a quantity as a series over time, and adds its numbers to the table. Few points
+// are drawn each, and say what they are.
+func overTime(called string, points []xy, numbers *Table, form overTimeForm) plot.Series {
+	const few = 120
+	line := plot.Series{Name: called, Style: plot.Line}
+	if len(points) <= few {
+		line.Style, line.Joined = plot.Points, true
+	}
+	for _, p := range points {
+		line.Points = append(line.Points, plot.Point{X: p.x, Y: form.height(p.y)})
+		numbers.Rows = append(numbers.Rows, []Cell{{Text: fmt.Sprintf("%.3f", p.x), Value: value(p.x)}, {Text: form.number(p.y), Value: value(p.y)}})
+		if line.Joined {
+			line.Hints = append(line.Hints, fmt.Sprintf("%.3f s: %s", p.x, form.hint(p.y)))
+		}
+	}
+	return line
+}
+
 // delayFigure is the read-back delay over time, with the limits of the eras.
 func (r *run) delayFigure(c *column) *Figure {
 	points := c.delays.points()
@@ -41,20 +65,16 @@ func (r *run) delayFigure(c *column) *Figure {
 		X: plot.Axis{Label: "time (s)"}, Y: plot.Axis{Label: "read-back delay (µs)", Scale: plot.Log},
 	}
 	numbers := &Table{Caption: "Read-back delay over time: " + c.name(), Columns: []Column{{Name: "time (s)", Number: true}, {Name: "read-back delay (ns)", Number: true}}, Note: thinNote(&c.delays, len(points))}
-	line := plot.Series{Name: "delay of the last attempt", Style: plot.Line}
 	least, most := math.Inf(1), 0.0
-	for _, p := range points {
-		y := max(p.y, 1) // a read takes more than 0 ns, whatever a clock shows
-		line.Points = append(line.Points, plot.Point{X: p.x, Y: y / 1e3})
-		least, most = min(least, y), max(most, y)
-		numbers.Rows = append(numbers.Rows, []Cell{{Text: fmt.Sprintf("%.3f", p.x), Value: value(p.x)}, {Text: grouped(fmt.Sprintf("%.0f", p.y)), Value: value(p.y)}})
-	}
-	if len(points) <= 120 {
-		line.Style, line.Joined = plot.Points, true
-		for _, p := range points {
-			line.Hints = append(line.Hints, fmt.Sprintf("%.3f s: %s", p.x, took(p.y)))
-		}
-	}
+	line := overTime("delay of the last attempt", points, numbers, overTimeForm{
+		height: func(y float64) float64 {
+			y = max(y, 1) // a read takes more than 0 ns, whatever a clock shows
+			least, most = min(least, y), max(most, y)
+			return y / 1e3
+		},
+		number: func(y float64) string { return grouped(fmt.Sprintf("%.0f", y)) },
+		hint:   took,
+	})
 	chart.Series = append(chart.Series, line)
 	chart.Series = append(chart.Series, c.outOfLine(func(h happening) (float64, bool) {
 		if h.delay == nil {
@@ -153,17 +173,11 @@ func (r *run) skewFigure(c *column) *Figure {
 		Subtitle: fmt.Sprintf("%s minus %s, relative to the interval; %s", name(c.clock), name(or(c.reference, "reference")), c.name()),
 	}
 	numbers := &Table{Caption: "Skew over time: " + c.name(), Columns: []Column{{Name: "time (s)", Number: true}, {Name: "skew (ppm)", Number: true}}, Note: thinNote(&c.skews, len(points))}
-	line := plot.Series{Name: "skew", Style: plot.Line}
-	for _, p := range points {
-		line.Points = append(line.Points, plot.Point{X: p.x, Y: p.y})
-		numbers.Rows = append(numbers.Rows, []Cell{{Text: fmt.Sprintf("%.3f", p.x), Value: value(p.x)}, {Text: signed(p.y), Value: value(p.y)}})
-	}
-	if len(points) <= 120 {
-		line.Style, line.Joined = plot.Points, true
-		for _, p := range points {
-			line.Hints = append(line.Hints, fmt.Sprintf("%.3f s: %s ppm", p.x, signed(p.y)))
-		}
-	}
+	line := overTime("skew", points, numbers, overTimeForm{
+		height: func(y float64) float64 { return y },
+		number: signed,
+		hint:   func(y float64) string { return signed(y) + " ppm" },
+	})
 	chart.Series = append(chart.Series, line)
 	chart.Series = append(chart.Series, c.outOfLine(func(h happening) (float64, bool) {
 		if h.skew == nil {

@@ -47,16 +47,13 @@ func designName(d *report.SimulatedDesign) string {
 }
 
 func (k *simulations) verdicts() []Verdict {
-	var all []Verdict
-	for i := range k.all {
-		s := &k.all[i]
+	return verdictsOf(k.all, func(s *simulation) Verdict {
 		v := Verdict{Status: Info, What: k.name(s), Link: s.id, Text: s.sentence()}
 		if s.Interrupted {
 			v.Status, v.Text = Warning, "interrupted: some boots are missing; "+v.Text
 		}
-		all = append(all, v)
-	}
-	return all
+		return v
+	})
 }
 
 func (s *simulation) machines() string {

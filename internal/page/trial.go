@@ -47,16 +47,13 @@ func (k *campaigns) take(d *document) (bool, error) {
 func (c *campaigned) name() string { return name(or(c.Inputs.Name, c.source)) }
 
 func (k *campaigns) verdicts() []Verdict {
-	var all []Verdict
-	for i := range k.all {
-		c := &k.all[i]
+	return verdictsOf(k.all, func(c *campaigned) Verdict {
 		v := Verdict{Status: Info, What: c.name(), Text: c.sentence(), Link: c.id}
 		if len(c.Warnings) > 0 {
 			v.Text += "; " + several(len(c.Warnings), "warning", "warnings")
 		}
-		all = append(all, v)
-	}
-	return all
+		return v
+	})
 }
 
 // sentence tells how many trials there were and where the TSC was given up most often.
