@@ -184,15 +184,8 @@ func startChild(j job) (*childSource, error) {
 	s := &childSource{command: c, stderr: &tail{}}
 	c.Stderr = s.stderr
 	c.WaitDelay = childStop
-	input, err := c.StdinPipe()
+	input, output, err := role.Start(c)
 	if err != nil {
-		return nil, err
-	}
-	output, err := c.StdoutPipe()
-	if err != nil {
-		return nil, errors.Join(err, input.Close())
-	}
-	if err := c.Start(); err != nil {
 		return nil, fmt.Errorf("start the child that reads ports: %w", err)
 	}
 	s.input, s.frames = input, bufio.NewReader(output)

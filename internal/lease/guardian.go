@@ -117,15 +117,8 @@ func startGuardian(j job, lock *os.File) (*guardian, error) {
 	c.Stderr = os.Stderr
 	c.ExtraFiles = []*os.File{lock}
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	input, err := c.StdinPipe()
+	input, output, err := role.Start(c)
 	if err != nil {
-		return nil, err
-	}
-	output, err := c.StdoutPipe()
-	if err != nil {
-		return nil, errors.Join(err, input.Close())
-	}
-	if err := c.Start(); err != nil {
 		return nil, fmt.Errorf("start the guardian of the clocksource: %w", err)
 	}
 	g := &guardian{command: c, input: input, gone: make(chan struct{})}

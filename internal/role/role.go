@@ -1,7 +1,9 @@
 package role
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"sync/atomic"
@@ -48,6 +50,18 @@ func (r *Role) Ready() error {
 func (r *Role) Command(told string, args ...string) (*exec.Cmd, error) {
 	c := exec.Command(self)
 	return c, r.Cast(c, told, args...)
+}
+
+// Start starts a command with pipes to its input and from its output. After an error
+// none of them is open.
+func Start(c *exec.Cmd) (input io.WriteCloser, output io.ReadCloser, err error) {
+	if input, err = c.StdinPipe(); err != nil {
+		return nil, nil, err
+	}
+	if output, err = c.StdoutPipe(); err != nil {
+		return nil, nil, errors.Join(err, input.Close())
+	}
+	return input, output, c.Start() // which closes them where it fails
 }
 
 // Cast makes a command this program in the role; all but path, arguments and environment stays.
