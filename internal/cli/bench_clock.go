@@ -165,16 +165,12 @@ func (f *benchClockFlags) guarded(ctx context.Context, plan bench.Plan, loads bo
 		result, err = f.measure(ctx, plan)
 		return err
 	}
-	if !loads {
+	if loads {
+		err = underLog(ctx, f.follow, measure)
+	} else {
 		err = measure(ctx)
-		return result, err
 	}
-	log, err := f.follow()
-	if err != nil {
-		return result, err
-	}
-	err = beside(ctx, func() error { return complaint(log) }, measure)
-	return result, errors.Join(err, log.Close())
+	return result, err
 }
 
 // plan says what to measure. The times are those of the package, or all of them longer or shorter.

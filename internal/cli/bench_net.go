@@ -151,19 +151,10 @@ func (f *benchNetFlags) alone(ctx context.Context, env *Env, doc *report.NetBenc
 		return measure(ctx)
 	}
 	if !f.acceptLoss {
-		may := "may"
-		if risk.answer == machine.Yes {
-			may = "can"
-		}
 		return fmt.Errorf("bench net: every segment would read the clocksource, %s, and such a load %s cost this machine its TSC until it is booted anew: %s; accept that with --%s",
-			cmp.Or(current, "which is not known and may be a slow one"), may, risk.why, acceptLoss)
+			cmp.Or(current, "which is not known and may be a slow one"), risk.can(), risk.why, acceptLoss)
 	}
-	log, err := f.follow()
-	if err != nil {
-		return err
-	}
-	err = beside(ctx, func() error { return complaint(log) }, measure)
-	return errors.Join(err, log.Close())
+	return underLog(ctx, f.follow, measure)
 }
 
 // plan says what to measure, and notes in the document what was asked.

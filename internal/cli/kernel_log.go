@@ -113,3 +113,14 @@ func beside(ctx context.Context, look func() error, run func(context.Context) er
 	}
 	return err
 }
+
+// underLog runs something that loads a counter while the kernel's log is followed, whose first complaint
+// ends it. Without a log it is not run.
+func underLog(ctx context.Context, follow func() (kernelNews, error), run func(context.Context) error) error {
+	log, err := follow()
+	if err != nil {
+		return err
+	}
+	err = beside(ctx, func() error { return complaint(log) }, run)
+	return errors.Join(err, log.Close())
+}

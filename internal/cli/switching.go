@@ -87,12 +87,8 @@ func (w switchWish) refusal() error {
 	if w.risk.answer == machine.No || w.accept {
 		return nil
 	}
-	may := "can"
-	if w.risk.answer == machine.Unknown {
-		may = "may"
-	}
 	return fmt.Errorf("switch the clocksource: not done, since latency %s condemn the TSC of this machine, until the next boot: %s. "+
-		"A measuring under another clocksource makes such latency. Where that loss is acceptable, add --%s", may, w.risk.why, acceptLoss)
+		"A measuring under another clocksource makes such latency. Where that loss is acceptable, add --%s", w.risk.can(), w.risk.why, acceptLoss)
 }
 
 // chooser makes a clocksource current. An *lease.IgnoredError of it leaves the run free to go on with others.

@@ -48,14 +48,18 @@ func tscFacts(s *machine.Snapshot) watchdog.TSCFacts {
 	}
 }
 
+// can is the verb for what is known to be possible, or not known to be impossible.
+func (g guard) can() string {
+	if g.answer == machine.Yes {
+		return "can"
+	}
+	return "may"
+}
+
 // explain adds to the refusal of a watch that would load the reference why it is one here.
 func (g guard) explain(err error) error {
 	if !errors.Is(err, hw.ErrTooFast) {
 		return err
 	}
-	may := "can condemn"
-	if g.answer == machine.Unknown {
-		may = "may condemn"
-	}
-	return fmt.Errorf("%w, or accept the loss with --%s: latency %s the TSC on this machine: %s", err, acceptLoss, may, g.why)
+	return fmt.Errorf("%w, or accept the loss with --%s: latency %s condemn the TSC on this machine: %s", err, acceptLoss, g.can(), g.why)
 }
