@@ -34,6 +34,7 @@ type Plan struct {
 	Reference string        `json:"reference"`
 	Interval  time.Duration `json:"interval_ns"` // between ticks; 0: Pace
 	Ticks     int           `json:"ticks"`       // how many; 0: until the context ends
+	Rhythm
 	// CPUs are visited in turn, one a tick. None: the CPUs that the process may use.
 	CPUs []int `json:"cpus,omitempty"`
 	// BootCPU is read at each tick, too, if AlsoBoot is set and it is not the CPU in turn.
@@ -88,6 +89,9 @@ func (p Plan) Validate() error {
 	}
 	if p.ReadBacks < 0 || p.ReadBacks > MaxReadBacks {
 		add("%d read-backs a tick, want 1 to %d", p.ReadBacks, MaxReadBacks)
+	}
+	if err := p.Rhythm.Validate(p.withDefaults().Interval); err != nil {
+		add("%w", err)
 	}
 	if p.Limit < 0 || p.Exchange < 0 {
 		add("a time below 0")
@@ -158,6 +162,7 @@ func (r *rig) run(p Plan, emit func(*Tick) error) error {
 	}
 	var t Tick
 	due := r.now()
+	first := due
 	for n := 0; p.Ticks == 0 || n < p.Ticks; n++ {
 		if r.wait(due) {
 			return nil
@@ -170,6 +175,10 @@ func (r *rig) run(p Plan, emit func(*Tick) error) error {
 			return err
 		}
 		due = NextDue(due, t.At, clocksource.Nanos(p.Interval))
+		if p.Ends(n + 1) {
+			due = p.NextBurst(first, due)
+			first = due
+		}
 	}
 	return nil
 }

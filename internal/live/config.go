@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cswatch/cswatch/clocksource"
 	"github.com/cswatch/cswatch/internal/hw"
@@ -53,6 +54,8 @@ type Config struct {
 	Retries int // max_cswd_read_retries, which counts in eras that have it; negative for the era's default
 	Header  trace.Header
 	Ticks   int // how many; 0: until the context ends
+	// Rhythm is of the ticks. The first of a burst is as the first one after a boot.
+	Rhythm hw.Rhythm
 	// Record takes the recording; nil for none. Its header has to be Header.
 	Record *trace.Writer
 	// NoExchange leaves out the comparison of two CPUs in eras that make none.
@@ -90,6 +93,12 @@ func (c *Config) Validate() error {
 	}
 	if c.Ticks < 0 {
 		add("%d ticks", c.Ticks)
+	}
+	if err := c.Rhythm.Validate(time.Duration(c.Header.Interval)); err != nil {
+		add("%w", err)
+	}
+	if c.Rhythm.Burst > 0 && c.Record != nil {
+		add("a recording has no pauses")
 	}
 	if gentle(c.Header.Reference.Name) {
 		if c.Header.Interval < clocksource.Nanos(hw.Pace) {

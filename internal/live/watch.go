@@ -51,6 +51,7 @@ type Watch struct {
 
 	tick    Tick
 	first   clocksource.Nanos
+	burst   clocksource.Nanos // when the first tick of this burst was due
 	delays  Histogram
 	summary Summary
 }
@@ -117,7 +118,7 @@ func (c *Config) lateAbove() clocksource.Nanos {
 // recording's where there is one.
 func (c *Config) Plan() hw.Plan {
 	p := hw.Plan{
-		Reference: c.Header.Reference.Name, Ticks: c.Ticks, BootCPU: c.Header.BootCPU,
+		Reference: c.Header.Reference.Name, Ticks: c.Ticks, Rhythm: c.Rhythm, BootCPU: c.Header.BootCPU,
 		ReadBacks: c.Profile.Attempts(c.Header.Online.Count(), c.Retries), UntilGood: true,
 		// A stream and a watchdog round differently: never end with one that the watchdog finds late.
 		Limit: max(c.lateAbove()-20, 1), AcceptLosingTSC: c.AcceptLosingTSC,
@@ -226,7 +227,10 @@ func (w *Watch) runStream(ctx context.Context, each func(*Tick) error) error {
 }
 
 // start arms the era's timer, due at once.
-func (w *Watch) start(due clocksource.Nanos) { w.dog.Start(&w.state, due-w.interval, w.online) }
+func (w *Watch) start(due clocksource.Nanos) {
+	w.burst = due
+	w.dog.Start(&w.state, due-w.interval, w.online)
+}
 
 // inTurn is the CPU of the next tick.
 func (w *Watch) inTurn() int {
@@ -351,6 +355,11 @@ func (w *Watch) next(due, at clocksource.Nanos) clocksource.Nanos {
 	}
 	if paced := hw.NextDue(due, at, w.interval); paced != due+w.interval {
 		next = paced
+	}
+	if r := w.config.Rhythm; r.Ends(int(w.tick.Number)) {
+		next = r.NextBurst(w.burst, next)
+		w.state.Clocks[0] = watchdog.ClockState{}
+		w.start(next)
 	}
 	w.state.Expiry = max(w.state.Expiry, next)
 	return next

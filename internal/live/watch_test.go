@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -312,5 +313,52 @@ func TestWhatCannotBeReadEndsTheWatch(t *testing.T) {
 	r := run(configOf(s, watchdog.E9, 9), s)
 	if !errors.Is(r.err, gone) || len(r.kinds) != 2 {
 		t.Errorf("error %v after %d ticks, want %v after 2", r.err, len(r.kinds), gone)
+	}
+}
+
+func TestTicksInBurstsCompareNothingOverThePauses(t *testing.T) {
+	const every = 15 * clocksource.NanosPerSecond
+	for _, way := range []struct {
+		name string
+		run  func(Config, *script) result
+	}{{"reader", run}, {"stream", runStream}} {
+		t.Run(way.name, func(t *testing.T) {
+			s := newScript(3)
+			c := configOf(s, watchdog.E9, 7)
+			c.Rhythm = hw.Rhythm{Burst: 3, Every: time.Duration(every)}
+			r := way.run(c, s)
+			if r.err != nil {
+				t.Fatal(r.err)
+			}
+			if got, want := strings.Join(r.kinds, " "), "initialised agreed agreed initialised agreed agreed initialised"; got != want {
+				t.Errorf("verdicts\n%s, want\n%s", got, want)
+			}
+			var since []clocksource.Nanos
+			for _, at := range s.starts {
+				since = append(since, clocksource.Nanos(time.Duration(at-s.starts[0]).Round(100*time.Millisecond)))
+			}
+			want := []clocksource.Nanos{0, halfSecond, 2 * halfSecond, every, every + halfSecond, every + 2*halfSecond, 2 * every}
+			if diff := cmp.Diff(want, since[:len(want)]); diff != "" {
+				t.Errorf("beginning of the ticks (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]int{0, 1, 2, 0, 1, 2, 0}, r.cpus); diff != "" {
+				t.Errorf("the CPUs go on in turn (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestARhythmThatCannotBeKeptIsRefused(t *testing.T) {
+	for name, r := range map[string]hw.Rhythm{
+		"no tick":                          {Every: time.Minute},
+		"less than nothing":                {Burst: -1, Every: time.Minute},
+		"bursts that run into one another": {Burst: 4, Every: time.Second},
+	} {
+		s := newScript(1)
+		c := configOf(s, watchdog.E9, 1)
+		c.Rhythm = r
+		if _, err := New(c, s, s); err == nil || !strings.Contains(err.Error(), "burst of") {
+			t.Errorf("%s: error %v", name, err)
+		}
 	}
 }

@@ -180,6 +180,7 @@ type scriptStream struct {
 
 func (s *scriptStream) Run(ctx context.Context, each func(*hw.Tick) error) error {
 	due := s.now
+	first := due
 	for n := 0; s.plan.Ticks == 0 || n < s.plan.Ticks; n++ {
 		if s.Sleep(ctx, due) != nil {
 			return nil
@@ -194,6 +195,10 @@ func (s *scriptStream) Run(ctx context.Context, each func(*hw.Tick) error) error
 			return err
 		}
 		due = hw.NextDue(due, t.At, halfSecond)
+		if s.plan.Ends(t.Number + 1) {
+			due = s.plan.NextBurst(first, due)
+			first = due
+		}
 	}
 	return nil
 }
