@@ -115,9 +115,10 @@ type device struct {
 	ctx      context.Context // of ReadBuffer, nil for none
 	buf      []byte
 	rest     []byte // of buf, not delivered yet
-	first    int64  // sequence number of the first record
+	first    uint64 // the kernel's number of the first record
 	primed   bool
 	overruns int
+	ended    bool // a read gave nothing, which a log device never does
 	err      error
 }
 
@@ -178,30 +179,27 @@ func (d *device) fill() {
 		case err != nil:
 			d.err = fmt.Errorf("read kernel log %s: %w", unpack.Shown(d.name), err)
 		case n == 0:
-			d.err = io.EOF
+			d.err, d.ended = io.EOF, true
 		default:
 			d.rest = d.buf[:n]
 			if !d.primed {
 				d.primed = true
-				d.first = sequence(d.rest)
+				d.first, _ = recordNumber(d.rest)
 			}
 			return
 		}
 	}
 }
 
-// sequence reads the second field of "4,1053,28763164,-;text"; 0 if there is none.
-func sequence(record []byte) int64 {
-	head, _, ok := bytes.Cut(record, []byte{';'})
-	fields := bytes.Split(head, []byte{','})
-	if !ok || len(fields) < 3 {
-		return 0
+// recordNumber reads the second field of "4,1053,28763164,-;text", which the kernel counts from 0 at boot.
+func recordNumber(line []byte) (uint64, bool) {
+	if !recordHead.Match(line) {
+		return 0, false
 	}
-	n, err := strconv.ParseInt(string(fields[1]), 10, 64)
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n
+	_, rest, _ := bytes.Cut(line, []byte{','})
+	digits, _, _ := bytes.Cut(rest, []byte{','})
+	n, err := strconv.ParseUint(string(digits), 10, 64)
+	return n, err == nil
 }
 
 func (d *device) Read(p []byte) (int, error) {

@@ -278,12 +278,14 @@ func TestPermissionErrorNamesTheRemedies(t *testing.T) {
 	}
 }
 
-func TestSequenceOfARecord(t *testing.T) {
-	for in, want := range map[string]int64{
-		"6,812,10,-;x": 812, "6,0,10,-;x": 0, "": 0, "text; with, commas": 0, "6,x,1,-;y": 0, "6,-4,1,-;y": 0, "6,7": 0,
+func TestTheNumberOfARecord(t *testing.T) {
+	for in, want := range map[string]string{
+		"6,812,10,-;x": "812 true", "6,0,10,-;x": "0 true", "6,9,10,c,caller=T1;x\n SUBSYSTEM=acpi": "9 true",
+		"": "0 false", "text; with, commas": "0 false", "6,x,1,-;y": "0 false", "6,-4,1,-;y": "0 false", "6,7": "0 false",
 	} {
-		if got := sequence([]byte(in)); got != want {
-			t.Errorf("sequence(%q) = %d, want %d", in, got, want)
+		n, ok := recordNumber([]byte(in))
+		if got := fmt.Sprint(n, ok); got != want {
+			t.Errorf("the number of %q is %s, want %s", in, got, want)
 		}
 	}
 }
