@@ -47,6 +47,7 @@ func rooms() map[string]Ring {
 		"internal/campaign": Core,
 		"internal/unpack":   Core,
 		"internal/cost":     Core,
+		"internal/tally":    Core,
 
 		"internal/host":     Edge,
 		"internal/hw":       Edge,
