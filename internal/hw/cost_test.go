@@ -45,7 +45,7 @@ func TestPathIsToldFromTheTwoPrices(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &machineOf{read: tt.read, call: tt.call, names: []string{"tsc"}}
-			c, err := measureCost(t.Context(), m.sources())
+			c, err := measureCost(t.Context(), m.sources(), budget{costBudget, slowBudget})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,12 +71,25 @@ func TestPathIsToldFromTheTwoPrices(t *testing.T) {
 
 func TestASlowClockIsReadLittle(t *testing.T) {
 	m := &machineOf{read: 3 * time.Microsecond, call: 3 * time.Microsecond, names: []string{"acpi_pm"}}
-	c, err := measureCost(t.Context(), m.sources())
+	c, err := measureCost(t.Context(), m.sources(), budget{costBudget, slowBudget})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Seconds > 0.012 || m.runtimeReads > 2000 {
 		t.Errorf("%.4f s and %d reads by the runtime, want at most 0.012 s and 2000", c.Seconds, m.runtimeReads)
+	}
+}
+
+func TestASampleStaysWithinFiveMilliseconds(t *testing.T) {
+	for _, read := range []time.Duration{5, 25, 300, 399, 401, time.Microsecond, 5 * time.Microsecond, 50 * time.Microsecond} {
+		m := &machineOf{read: read, call: read + 100, names: []string{"a clock"}}
+		c, err := measureCost(t.Context(), m.sources(), sampleBudget)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if limit := max(0.005, 2*3*16*read.Seconds()+0.004); c.Seconds > limit || c.ReadNS < float64(read) {
+			t.Errorf("reads of %v: %.4f s for a price of %.1f ns, want at most %.4f s", read, c.Seconds, c.ReadNS, limit)
+		}
 	}
 }
 
@@ -92,7 +105,7 @@ func TestMeasurementFailsRatherThanLies(t *testing.T) {
 		{"the system call is refused", machineOf{read: 20, call: 90, names: []string{""}, callErr: broken}, "no such call"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := measureCost(t.Context(), tt.m.sources())
+			_, err := measureCost(t.Context(), tt.m.sources(), budget{costBudget, slowBudget})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}

@@ -21,7 +21,8 @@ type Tail struct {
 	file   *os.File // the same descriptor, by which the runtime waits
 	next   uint64   // the number of the record to come
 	batch  Batch
-	seen   int // of the device's overruns
+	seen   int  // of the device's overruns
+	begun  bool // everything that was there at the beginning was delivered
 }
 
 // Batch is some records in a row.
@@ -33,6 +34,8 @@ type Batch struct {
 	// Lost is how many records were overwritten before they could be read, and Overruns
 	// how often the kernel said so.
 	Lost, Overruns uint64
+	// UpToNow says that these are all: behind them the kernel has logged nothing yet.
+	UpToNow bool
 }
 
 // Tail opens the kernel's log to follow it from the record of that number on: 0 is
@@ -56,7 +59,8 @@ func (c Config) Tail(next uint64) (*Tail, error) {
 	return t, nil
 }
 
-// Next waits for records and returns all that are there, up to some hundred kilobytes.
+// Next waits for records and returns all that are there, up to some hundred kilobytes. It does not wait
+// before it has said once that there are no more, if need be by a batch without records.
 // The batch is good until the next call. At the context's end it returns the context's error.
 func (t *Tail) Next(ctx context.Context) (*Batch, error) {
 	stop := context.AfterFunc(ctx, func() { _ = t.file.SetReadDeadline(time.Unix(1, 0)) })
@@ -66,7 +70,7 @@ func (t *Tail) Next(ctx context.Context) (*Batch, error) {
 		}
 	}()
 	b := &t.batch
-	b.Text, b.Numbers, b.Lost, b.Overruns = b.Text[:0], b.Numbers[:0], 0, 0
+	b.Text, b.Numbers, b.Lost, b.Overruns, b.UpToNow = b.Text[:0], b.Numbers[:0], 0, 0, false
 	raw, err := t.file.SyscallConn()
 	if err != nil {
 		return nil, fmt.Errorf("follow kernel log %s: %w", unpack.Shown(t.device.name), err)
@@ -85,14 +89,16 @@ func (t *Tail) Next(ctx context.Context) (*Batch, error) {
 			t.take()
 		}
 		// Where nothing is there, the runtime waits and asks again.
-		return len(b.Numbers) > 0 || t.device.err != io.EOF || t.device.ended
+		b.UpToNow = t.device.err == io.EOF && !t.device.ended
+		return len(b.Numbers) > 0 || !b.UpToNow || !t.begun
 	})
+	t.begun = t.begun || b.UpToNow
 	b.Overruns = uint64(t.device.overruns - t.seen)
 	t.seen = t.device.overruns
 	switch {
 	case ctx.Err() != nil && len(b.Numbers) == 0:
 		return nil, ctx.Err()
-	case len(b.Numbers) > 0:
+	case len(b.Numbers) > 0 || err == nil && b.UpToNow:
 		return b, nil // an error comes again
 	case err != nil:
 		return nil, fmt.Errorf("follow kernel log %s: %w", unpack.Shown(t.device.name), err)

@@ -53,11 +53,7 @@ func (s state) write(r record) error {
 	if err != nil {
 		return err
 	}
-	beside := s.path(recordFile + ".new")
-	err = os.WriteFile(beside, append(b, '\n'), 0o644)
-	if err == nil {
-		err = os.Rename(beside, s.path(recordFile))
-	}
+	err = journal.Replace(s.path(recordFile), append(b, '\n'), 0o644)
 	if err != nil {
 		return fmt.Errorf("note which clocksource is borrowed: %w", err)
 	}
