@@ -137,9 +137,9 @@ type Machine struct {
 	Kmsg kmsg.Config // where its kernel log is
 }
 
-// Gather takes the snapshot, the kernel log and the cost of a clock read.
-// Whatever could not be had is listed in the snapshot as unreadable.
-func (m Machine) Gather(ctx context.Context) (doctor.Evidence, error) {
+// Surroundings takes the snapshot alone: what the machine says of itself, without its log and without a
+// measurement. Whatever could not be had is listed in it as unreadable.
+func (m Machine) Surroundings() (doctor.Evidence, error) {
 	path := m.Root
 	if path == "" {
 		path = "/"
@@ -157,10 +157,22 @@ func (m Machine) Gather(ctx context.Context) (doctor.Evidence, error) {
 	if err != nil {
 		return doctor.Evidence{}, err
 	}
-	ev := doctor.Evidence{Snapshot: snapshot, Inputs: doctor.Inputs{Live: true}}
-	lacks := func(what, reason, howTo string) {
-		snapshot.Unreadable = append(snapshot.Unreadable, machine.Unreadable{What: what, Reason: reason, HowTo: howTo})
+	return doctor.Evidence{Snapshot: snapshot, Inputs: doctor.Inputs{Live: true}}, nil
+}
+
+// Lacks notes in the snapshot of a running machine that something could not be had.
+func Lacks(ev *doctor.Evidence, what, reason, howTo string) {
+	ev.Snapshot.Unreadable = append(ev.Snapshot.Unreadable, machine.Unreadable{What: what, Reason: reason, HowTo: howTo})
+}
+
+// Gather takes the snapshot, the kernel log and the cost of a clock read.
+// Whatever could not be had is listed in the snapshot as unreadable.
+func (m Machine) Gather(ctx context.Context) (doctor.Evidence, error) {
+	ev, err := m.Surroundings()
+	if err != nil {
+		return ev, err
 	}
+	lacks := func(what, reason, howTo string) { Lacks(&ev, what, reason, howTo) }
 	var l log
 	buffer, err := m.Kmsg.ReadBuffer(ctx)
 	switch {

@@ -79,15 +79,15 @@ func (r LiveRun) run(ctx context.Context) (found *doctor.Live, err error) {
 	// A machine that holds up the ticks does not hold up the answer.
 	timed, cancel := context.WithTimeout(ctx, r.Duration+hw.Pace/2)
 	defer cancel()
-	t := newLiveTally(s)
+	t := NewLiveTally(s)
 	err = s.Run(timed, func(tick *live.Tick) error {
-		t.add(tick)
+		t.Add(tick)
 		if r.Progress != nil {
 			r.Progress(int(tick.Number), o.Ticks)
 		}
 		return nil
 	})
-	found = t.result(s)
+	found = t.Result(s)
 	found.Asked, found.Release, found.EraWhy, found.Kernel = r.Duration.Seconds(), r.Release, r.EraWhy, r.Kernel
 	found.Current, found.Guest = o.Surroundings.Clocksource, o.Surroundings.Guest
 	switch {
@@ -101,9 +101,9 @@ func (r LiveRun) run(ctx context.Context) (found *doctor.Live, err error) {
 	return found, err
 }
 
-// liveTally counts what the judge wants to know of each tick beyond a summary:
+// LiveTally counts what the judge wants to know of each tick beyond a summary:
 // which decisions and comparisons rest on read-backs that came in time.
-type liveTally struct {
+type LiveTally struct {
 	latency   doctor.LiveLatency
 	skew      doctor.LiveSkew
 	between   string
@@ -116,15 +116,16 @@ type liveTally struct {
 	sum, over clocksource.Nanos
 }
 
-func newLiveTally(s *live.Session) *liveTally {
-	return &liveTally{
+// NewLiveTally returns the tally of a session that begins.
+func NewLiveTally(s *live.Session) *LiveTally {
+	return &LiveTally{
 		counted: s.Interrupts, doubt: s.Reference.Doubt, pairLate: true,
 		longest: float64(s.Setup().Reference.Mask) / 2 / float64(s.Reference.Hz) * 1e9,
 	}
 }
 
-// add counts a tick. Of its read-backs the last one is the one that counted.
-func (y *liveTally) add(t *live.Tick) {
+// Add counts a tick. Of its read-backs the last one is the one that counted.
+func (y *LiveTally) Add(t *live.Tick) {
 	if e := t.Exchange; e != nil && e.Backwards > y.most {
 		y.most, y.between = e.Backwards, fmt.Sprintf("CPU %d and CPU %d", e.Control, e.Remote)
 	}
@@ -149,7 +150,7 @@ func (y *liveTally) add(t *live.Tick) {
 }
 
 // slow counts a decision for latency where what happened to the thread explains none of it.
-func (y *liveTally) slow(t *live.Tick, n *uint64) {
+func (y *LiveTally) slow(t *live.Tick, n *uint64) {
 	late := t.LateReads()
 	if !y.counted || late[trace.Preempted]+late[trace.Interrupted] > 0 {
 		n = &y.latency.Disturbed
@@ -159,7 +160,7 @@ func (y *liveTally) slow(t *live.Tick, n *uint64) {
 
 // compare counts a comparison. The clock was read somewhere between the two reads of
 // the reference, so a skew of up to both delays may be of the reading alone.
-func (y *liveTally) compare(v *watchdog.Verdict, delay clocksource.Nanos, late bool) {
+func (y *LiveTally) compare(v *watchdog.Verdict, delay clocksource.Nanos, late bool) {
 	ppm, ok := v.PPM()
 	if !ok || late || y.pairLate || float64(v.Watched.NS) > y.longest {
 		y.skew.LeftOut++
@@ -197,8 +198,8 @@ func (y *liveTally) compare(v *watchdog.Verdict, delay clocksource.Nanos, late b
 	}
 }
 
-// result puts the counts together with the session's own.
-func (y *liveTally) result(s *live.Session) *doctor.Live {
+// Result puts the counts together with the session's own.
+func (y *LiveTally) Result(s *live.Session) *doctor.Live {
 	setup, sum, r := s.Setup(), s.Summary(), &s.Reference
 	l := &doctor.Live{
 		Era: string(setup.Profile.Era), Retries: setup.Profile.Attempts(r.CPUs.Count(), setup.Retries) - 1,

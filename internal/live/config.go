@@ -56,6 +56,8 @@ type Config struct {
 	Ticks   int // how many; 0: until the context ends
 	// Rhythm is of the ticks. The first of a burst is as the first one after a boot.
 	Rhythm hw.Rhythm
+	// From is where another watch ended.
+	From Place
 	// Record takes the recording; nil for none. Its header has to be Header.
 	Record *trace.Writer
 	// NoExchange leaves out the comparison of two CPUs in eras that make none.
@@ -65,6 +67,12 @@ type Config struct {
 	Anew bool
 	// AcceptLosingTSC allows more attempts over HPET and ACPI PM timer than hw.DefaultReadBacks.
 	AcceptLosingTSC bool
+}
+
+// Place is how far a watch went around the CPUs. The zero value is the first CPU.
+type Place struct {
+	Turn int // the CPU of the next tick, in eras that rotate
+	Peer int // the CPU that was compared last, where the era compares none itself
 }
 
 // Loads reports whether the watch may read a reference that the kernel may be using faster than

@@ -28,8 +28,9 @@ type Options struct {
 	// Instead takes the best other reference where the one that is named is known and cannot be read.
 	Instead bool
 	Ticks   int // 0: until the context ends
-	// Rhythm is that of [Config].
+	// Rhythm and From are those of [Config].
 	Rhythm hw.Rhythm
+	From   Place
 	// Record is where a recording goes, in the binary form; nil for none. Each tick is one Write.
 	Record     io.Writer
 	RecordedBy string // program and version
@@ -149,7 +150,7 @@ func (s *Session) open(ctx context.Context, o Options, h Hardware) error {
 	}
 	s.Reference = describe(choice, f, h.Counter, cpus)
 	s.Interrupts = o.Interrupts && len(cpus) > 0 && h.World.Usage(cpus[0]).Counted
-	c := Config{Profile: o.Profile, Retries: o.Retries, Ticks: o.Ticks, Rhythm: o.Rhythm, NoExchange: o.NoExchange || len(cpus) < 2, Anew: o.Anew, AcceptLosingTSC: o.AcceptLosingTSC}
+	c := Config{Profile: o.Profile, Retries: o.Retries, Ticks: o.Ticks, Rhythm: o.Rhythm, From: o.From, NoExchange: o.NoExchange || len(cpus) < 2, Anew: o.Anew, AcceptLosingTSC: o.AcceptLosingTSC}
 	c.Header = header(o, choice, f, h.Counter, cpus)
 	c.Header.Nodes, c.Header.InterruptsCounted = h.Basis.Nodes, s.Interrupts
 	if h.Basis.HZ > 0 {

@@ -89,8 +89,11 @@ func newWatch(c Config, world World) (*Watch, error) {
 	w := &Watch{
 		config: c, header: c.Header, clock: c.Header.Watched[0].Name, world: world,
 		interval: c.Header.Interval, late: c.lateAbove(), online: c.Header.Online,
-		turn: c.Header.Online.First(), peer: c.Header.Online.First(), pinned: nowhere, usageCPU: nowhere,
+		turn: c.Header.Online.First(), peer: max(c.From.Peer, c.Header.Online.First()), pinned: nowhere, usageCPU: nowhere,
 		views: map[int]*view{}, summary: Summary{Verdicts: map[watchdog.Kind]uint64{}},
+	}
+	if w.online.Contains(c.From.Turn) {
+		w.turn = c.From.Turn
 	}
 	if w.dog, err = watchdog.New(setup); err != nil {
 		return nil, fmt.Errorf("watch live counters: %w", err)
@@ -312,10 +315,11 @@ func (w *Watch) end(each func(*Tick) error, moved bool) error {
 	} else if w.recorder == nil && w.state.Clocks[0].Unstable {
 		return errDone
 	}
+	cpu := w.tick.CPU
 	if w.config.Ticks > 0 && w.summary.Ticks >= uint64(w.config.Ticks) {
+		w.turn = w.online.Next(cpu)
 		return errDone
 	}
-	cpu := w.tick.CPU
 	if moved || w.tick.Number%refreshTicks == 0 {
 		if err := w.refresh(); err != nil {
 			return err
@@ -364,6 +368,9 @@ func (w *Watch) next(due, at clocksource.Nanos) clocksource.Nanos {
 	w.state.Expiry = max(w.state.Expiry, next)
 	return next
 }
+
+// Place returns how far the watch went around the CPUs, for another one that goes on there.
+func (w *Watch) Place() Place { return Place{Turn: w.turn, Peer: w.peer} }
 
 // Summary returns what was counted so far.
 func (w *Watch) Summary() Summary {

@@ -362,3 +362,26 @@ func TestARhythmThatCannotBeKeptIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestAWatchGoesOnAmongTheCPUsWhereAnotherEnded(t *testing.T) {
+	s := newScript(4)
+	first := run(configOf(s, watchdog.E9, 3), s)
+	if first.err != nil {
+		t.Fatal(first.err)
+	}
+	c := configOf(s, watchdog.E9, 3)
+	c.From = first.watch.Place()
+	s.pairs = nil
+	second := run(c, s)
+	if diff := cmp.Diff([]int{3, 0, 1}, second.cpus); diff != "" {
+		t.Errorf("CPUs in turn (-want +got):\n%s", diff)
+	}
+	// The boot CPU was compared with 1, 2 and 3; its own turn comes next, then 1 and 2 again.
+	if diff := cmp.Diff([][2]int{{0, 1}, {0, 2}}, s.pairs); diff != "" {
+		t.Errorf("pairs (-want +got):\n%s", diff)
+	}
+	c.From = Place{Turn: 99, Peer: 99} // which went offline meanwhile
+	if got := run(c, s); got.err != nil || got.cpus[0] != 0 {
+		t.Errorf("CPUs %v, error %v", got.cpus, got.err)
+	}
+}
