@@ -14,6 +14,9 @@ const keepPerKind = 256
 // Recorder keeps the events that matter of a log of any length in bounded
 // memory: the first and the last ones of each kind.
 type Recorder struct {
+	// Keep bounds how many events of a kind are kept at the beginning and again at the end; 0 is 256.
+	Keep int
+
 	seen  int
 	kinds map[event.Kind]*kept
 }
@@ -40,15 +43,16 @@ func (r *Recorder) Add(e event.Event) {
 		k = &kept{}
 		r.kinds[e.Kind] = k
 	}
+	keep := cmp.Or(r.Keep, keepPerKind)
 	n := numbered{r.seen, e}
 	r.seen++
 	switch {
-	case k.count < keepPerKind:
+	case k.count < keep:
 		k.first = append(k.first, n)
-	case len(k.recent) < keepPerKind:
+	case len(k.recent) < keep:
 		k.recent = append(k.recent, n)
 	default:
-		k.recent[k.count%keepPerKind] = n
+		k.recent[k.count%keep] = n
 	}
 	k.count++
 }

@@ -52,6 +52,7 @@ func rooms() map[string]Ring {
 		"internal/host":     Edge,
 		"internal/hw":       Edge,
 		"internal/live":     Edge,
+		"internal/monitor":  Edge,
 		"internal/evidence": Edge,
 		"internal/kmsg":     Edge,
 		"internal/qemu":     Edge,

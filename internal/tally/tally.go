@@ -25,9 +25,14 @@ type Tally struct {
 	history    history
 }
 
+// keepEvents bounds the events of a kind that are kept, at the beginning of the boot and lately. A log may hold all kinds,
+// each without end: this is for less than 4 MB of them.
+const keepEvents = 32
+
 // New returns the tally of a boot of which nothing is known yet.
 func New(boot string) *Tally {
 	return &Tally{
+		recorder: doctor.Recorder{Keep: keepEvents},
 		state: State{
 			Schema: StateSchema, Boot: boot, Timeline: []Entry{}, Told: map[string]uint64{},
 			Log:    Log{Kinds: map[event.Kind]uint64{}},
@@ -76,6 +81,12 @@ func (t *Tally) Events() ([]event.Event, map[event.Kind]int) {
 	}
 	return events, left
 }
+
+// Current is the clocksource in use, "" where it is not known.
+func (t *Tally) Current() string { return t.state.Clocks.Current }
+
+// Next is the number of the first record of the kernel's log that was not read yet.
+func (t *Tally) Next() uint64 { return t.state.Log.Next }
 
 // Changed reports whether anything changed since it was asked last that would be missed after a restart.
 // Records that say nothing of clocks do not count: reading them again does no harm.

@@ -251,7 +251,7 @@ func TestAFloodStaysBounded(t *testing.T) {
 	}
 	v := y.View()
 	events, left := y.Events()
-	if len(v.Timeline) > 2*perKind || len(events) > 3*512 || left[event.Retried] != 100_000-512 || v.Log.Kinds[event.Retried] != 100_000 {
+	if len(v.Timeline) > 2*perKind || len(events) > 2*2*keepEvents || left[event.Retried] != 100_000-2*keepEvents || v.Log.Kinds[event.Retried] != 100_000 {
 		t.Errorf("%d entries, %d events, %d left out, %d counted", len(v.Timeline), len(events), left[event.Retried], v.Log.Kinds[event.Retried])
 	}
 	if len(v.Clocks.Seen) > maxNames || len(v.Clocks.Switches) > 2 {
