@@ -21,6 +21,14 @@ const (
 	IncidentOverride     IncidentKind = "override"       // only the refusal of a condemned clock tells of the verdict
 )
 
+// IncidentKinds returns every kind.
+func IncidentKinds() []IncidentKind {
+	return []IncidentKind{
+		IncidentSkew, IncidentDelta, IncidentFrequency, IncidentInterCPU, IncidentDelay, IncidentSkip, IncidentLongInterval,
+		IncidentTimeout, IncidentRetry, IncidentSync, IncidentByReason, IncidentMarked, IncidentOverride,
+	}
+}
+
 // Condemns reports whether an incident of this kind makes the kernel give up the clock.
 func (k IncidentKind) Condemns() bool {
 	switch k {

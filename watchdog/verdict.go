@@ -28,6 +28,15 @@ const (
 var kindNames = [...]string{"undecided", "initialised", "agreed", "skipped", "too-long", "timed-out", "remote-timed-out", "no-reference",
 	"coarse", "condemned-delay", "condemned-skew", "condemned-cpus", "already-condemned"}
 
+// Kinds returns everything that a verdict can be.
+func Kinds() []Kind {
+	kinds := make([]Kind, 0, len(kindNames)-1)
+	for k := Initialised; k <= AlreadyCondemned; k++ {
+		kinds = append(kinds, k)
+	}
+	return kinds
+}
+
 // String returns the name of the kind, such as condemned-delay.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {

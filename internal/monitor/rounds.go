@@ -59,8 +59,12 @@ func (m *Monitor) samplePrices(ctx context.Context) {
 	}
 }
 
-// rest is how long a diagnosis waits for what else may come of what caused it.
-const rest = 300 * time.Millisecond
+const (
+	// rest is how long a diagnosis waits for what else may come of what caused it.
+	rest = 300 * time.Millisecond
+	// apart is the shortest time between two, whatever a log says.
+	apart = 5 * time.Second
+)
 
 // diagnose lets the doctor judge what is known, each so often and when something changed.
 func (m *Monitor) diagnose(ctx context.Context) {
@@ -87,6 +91,9 @@ func (m *Monitor) diagnose(ctx context.Context) {
 		}
 		if next = m.config.DoctorEvery; !m.diagnoseNow() {
 			next = min(next, lastRetry)
+		}
+		if !pause(ctx, apart) {
+			return
 		}
 	}
 }
