@@ -68,6 +68,7 @@ func rooms() map[string]Ring {
 		"internal/role":     Edge,
 		"internal/loopback": Edge,
 		"internal/perf":     Edge,
+		"internal/hook":     Edge,
 
 		"internal/plot":     Surface,
 		"internal/report":   Surface,
