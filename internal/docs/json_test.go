@@ -23,6 +23,7 @@ import (
 	"github.com/cswatch/cswatch/internal/cli"
 	"github.com/cswatch/cswatch/internal/doctor"
 	"github.com/cswatch/cswatch/internal/explain"
+	"github.com/cswatch/cswatch/internal/hook"
 	"github.com/cswatch/cswatch/internal/host"
 	"github.com/cswatch/cswatch/internal/report"
 	"github.com/cswatch/cswatch/klog"
@@ -166,6 +167,7 @@ func TestEveryJSONKeyOfADocumentIsDescribedAndNoOther(t *testing.T) {
 		{"## cswatch.trial-report/v1", reflect.TypeFor[report.Campaign](), nil},
 		{"## cswatch.trial-status/v1", reflect.TypeFor[report.TrialStatus](), nil},
 		{"## cswatch.trial-comparison/v1", reflect.TypeFor[report.TrialComparisons](), nil},
+		{"## cswatch.event/v1", reflect.TypeFor[hook.Event](), []string{"schema", "id", "text"}},
 		{"## cswatch.explain/v1", reflect.TypeFor[explain.Entry](), []string{"schema", "query", "entries"}},
 		{"## cswatch.snapshot/v1", reflect.TypeFor[machine.Snapshot](), nil},
 	}
