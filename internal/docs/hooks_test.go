@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cswatch/cswatch/event"
+	"github.com/cswatch/cswatch/internal/exporter"
 	"github.com/cswatch/cswatch/internal/hook"
 	"github.com/cswatch/cswatch/internal/tally"
 )
@@ -44,6 +45,16 @@ func TestTheKindsOfEventsThatHooksAreToldOfAreThoseOfTheTally(t *testing.T) {
 	}
 	if diff := cmp.Diff(kinds, described); diff != "" {
 		t.Errorf("kinds in docs/hooks.md (-known +described):\n%s", diff)
+	}
+}
+
+func TestTheOutcomesOfHooksAreTheLabelsOfTheirMetric(t *testing.T) {
+	var outcomes []string
+	for _, o := range hook.Outcomes() {
+		outcomes = append(outcomes, string(o))
+	}
+	if diff := cmp.Diff(outcomes, exporter.HookOutcomes()); diff != "" {
+		t.Errorf("outcomes (-of hooks +of the metric):\n%s", diff)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -91,7 +92,7 @@ func NewCommand(c CommandConfig) (*Command, error) {
 		return nil, fmt.Errorf("the command to run on events: %s was found as %s, by a PATH that is not absolute: give the whole path", c.Path, path)
 	}
 	h := &Command{
-		path: path, args: c.Args, limit: c.Limit, log: logger(c.Log),
+		path: path, args: slices.Clone(c.Args), limit: c.Limit, log: logger(c.Log),
 		environment: handedOn(), slot: make(chan struct{}, 1), after: time.After, pipes: time.Second,
 	}
 	if h.limit == 0 {

@@ -30,7 +30,7 @@ const (
 	keyEvent   = "event" // its id
 	keyKind    = "kind"
 	keyOutcome = "outcome"
-	keyError   = "error"
+	keyError   = "err"
 	keyOutput  = "output"
 	keyCut     = "bytes_left_out"
 	keyDropped = "dropped"

@@ -17,7 +17,7 @@ type QueueConfig struct {
 	Hook     Hook // required
 	Capacity int  // 0: DefaultCapacity
 	// Delivered, if not nil, is called after each final outcome with the number of the event, on the goroutine
-	// of Run. Numbers ascend. One that is left out was dropped: the next one stands for it, too.
+	// of Run, and may call Add. Numbers ascend. One that is left out was dropped: the next one stands for it, too.
 	Delivered func(number uint64)
 	Log       *slog.Logger // nil: nothing is logged
 }

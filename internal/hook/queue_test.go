@@ -110,7 +110,7 @@ func TestEventsAreToldInOrderAndEachOutcomeIsCountedAndReported(t *testing.T) {
 		if q.Count("nonsense") != 0 {
 			t.Error("an outcome that there is not has a count")
 		}
-		want := map[string]string{"level": "WARN", "event": "b:2", "kind": "switched", "outcome": "failed", "error": "why"}
+		want := map[string]string{"level": "WARN", "event": "b:2", "kind": "switched", "outcome": "failed", "err": "why"}
 		if said := log.said("could not tell of an event"); len(said) != 3 || !cmp.Equal(want, said[0]) {
 			t.Errorf("logged %v", said)
 		}
@@ -284,6 +284,25 @@ func TestTheCountersCanBeReadWhileEventsComeAndGo(t *testing.T) {
 		stop()
 		if n := q.Count(OK) + q.Count(Dropped); n != 2000 || q.Length() != 0 {
 			t.Errorf("%d of 2000 have an outcome, %d are waiting", n, q.Length())
+		}
+	})
+}
+
+func TestAnEventMayBeAddedWhenAnotherWasDelivered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &told{tell: well}
+		var q *Queue
+		q = newQueue(t, QueueConfig{Hook: h, Delivered: func(n uint64) {
+			if n < 5 {
+				q.Add(Event{Number: n + 1})
+			}
+		}})
+		stop := running(q)
+		q.Add(Event{Number: 1})
+		synctest.Wait()
+		stop()
+		if diff := cmp.Diff(numbers(1, 5), h.list()); diff != "" {
+			t.Errorf("told (-want +got):\n%s", diff)
 		}
 	})
 }

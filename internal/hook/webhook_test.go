@@ -475,7 +475,9 @@ func TestOnlyARedirectThatKeepsHostAndMethodIsFollowed(t *testing.T) {
 }
 
 func TestRedirectsWithoutEndAreNotFollowedForEver(t *testing.T) {
-	answer := func(_ int, w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/again", http.StatusTemporaryRedirect) }
+	answer := func(_ int, w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/again", http.StatusTemporaryRedirect)
+	}
 	bubble(t, WebhookConfig{}, answer, func(t *testing.T, h *Webhook, r *receiver) {
 		outcome, err := h.Tell(t.Context(), sample())
 		if outcome != Failed || err == nil || len(r.all()) != 1+maxRedirects {
@@ -501,7 +503,9 @@ func TestNoSecretIsShown(t *testing.T) {
 	log := &records{}
 	c := WebhookConfig{URL: "https" + strings.TrimPrefix(secretURL, "http"), TokenFile: file, GiveUp: time.Minute, Log: slog.New(log)}
 	answers := map[string]func(int, http.ResponseWriter, *http.Request){
-		"refused": status(403), "down": status(500), "redirected": func(_ int, w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "//x/secret", http.StatusFound) },
+		"refused": status(403), "down": status(500), "redirected": func(_ int, w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "//x/secret", http.StatusFound)
+		},
 		"slow": func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 	}
 	for name, answer := range answers {
