@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/cswatch/cswatch/internal/browser"
 )
 
 // TestPicturesOfThePage writes pictures of the page of the golden set into the folder
@@ -24,7 +26,7 @@ func TestPicturesOfThePage(t *testing.T) {
 		}
 		text = string(b)
 	}
-	b := browser(t)
+	b := browser.Start(t)
 	write := func(name string, picture []byte) {
 		if err := os.WriteFile(filepath.Join(folder, name), picture, 0o644); err != nil {
 			t.Fatal(err)
@@ -33,15 +35,15 @@ func TestPicturesOfThePage(t *testing.T) {
 	for _, theme := range []string{"light", "dark"} {
 		for name, width := range map[string]int64{"wide": 1280, "narrow": 360} {
 			tb := openTab(t, b, text, chromedp.EmulateViewport(width, 900))
-			prefers(tb, theme)
-			eval[bool](tb, layOut)
-			for _, id := range eval[[]string](tb, `[...document.querySelectorAll('main h2')].map(h => h.id)`) {
-				write(theme+"-"+name+"-"+id+".png", ask(tb, chromedp.Screenshot(chromedp.CSS(`section[aria-labelledby="`+id+`"]`))))
+			tb.Prefers(theme)
+			browser.Eval[bool](tb, layOut)
+			for _, id := range browser.Eval[[]string](tb, `[...document.querySelectorAll('main h2')].map(h => h.id)`) {
+				write(theme+"-"+name+"-"+id+".png", browser.Ask(tb, chromedp.Screenshot(chromedp.CSS(`section[aria-labelledby="`+id+`"]`))))
 			}
-			eval[bool](tb, `scrollTo(0, 0), true`)
-			write(theme+"-"+name+"-top.png", ask(tb, chromedp.CaptureScreenshot()))
+			browser.Eval[bool](tb, `scrollTo(0, 0), true`)
+			write(theme+"-"+name+"-top.png", browser.Ask(tb, chromedp.CaptureScreenshot()))
 		}
 	}
 	tb := openTab(t, b, text)
-	write("print.pdf", ask(tb, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4), chromedp.PDFPrintBackground())))
+	write("print.pdf", browser.Ask(tb, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4), chromedp.PDFPrintBackground())))
 }
