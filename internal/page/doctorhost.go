@@ -12,20 +12,14 @@ import (
 // blocks are the details of a host.
 func (h *host) blocks() []Block {
 	blocks := []Block{{Facts: h.facts()}}
-	if items := h.findings(); len(items) > 0 {
+	if items := Findings(h.Findings); len(items) > 0 {
 		blocks = append(blocks, Block{Heading: "Findings", List: items})
 	}
-	if items := advice(h.Advice); len(items) > 0 {
+	if items := Advice(h.Advice); len(items) > 0 {
 		blocks = append(blocks, Block{Heading: "What to do", List: items})
 	}
 	if len(h.Missing) > 0 {
-		b := Block{Heading: "What would decide"}
-		missing, left := bounded(h.Missing, mostItems)
-		for _, m := range missing {
-			b.List = append(b.List, Item{Lead: name(m.ID), Text: text(m.HowToGet)})
-		}
-		b.List = more(b.List, left)
-		blocks = append(blocks, b)
+		blocks = append(blocks, Block{Heading: "What would decide", List: Missing(h.Missing)})
 	}
 	if h.Live != nil {
 		blocks = append(blocks, Block{Heading: "Live counters", Facts: liveFacts(h.Live)})
@@ -107,9 +101,10 @@ func answered(a machine.Answer, yes, no, unknown, why string) string {
 	return joined(": ", s, why)
 }
 
-func (h *host) findings() []Item {
+// Findings are those of a doctor, each with the lines that prove it.
+func Findings(all []doctor.Finding) []Item {
 	var items []Item
-	list, left := bounded(h.Findings, mostItems)
+	list, left := bounded(all, mostItems)
 	for _, f := range list {
 		item := Item{Status: statusOf(string(f.Severity)), Lead: name(f.ID), Text: text(f.Summary)}
 		if f.Suppressed {
@@ -131,7 +126,8 @@ func (h *host) findings() []Item {
 	return more(items, left)
 }
 
-func advice(all []doctor.Advice) []Item {
+// Advice is that of a doctor, each with its command.
+func Advice(all []doctor.Advice) []Item {
 	var items []Item
 	list, left := bounded(all, mostItems)
 	for _, a := range list {
@@ -144,6 +140,16 @@ func advice(all []doctor.Advice) []Item {
 			}
 		}
 		items = append(items, item)
+	}
+	return more(items, left)
+}
+
+// Missing is what would decide, and how to get it.
+func Missing(all []doctor.Missing) []Item {
+	var items []Item
+	list, left := bounded(all, mostItems)
+	for _, m := range list {
+		items = append(items, Item{Lead: name(m.ID), Text: text(m.HowToGet)})
 	}
 	return more(items, left)
 }

@@ -124,21 +124,19 @@ func (p *Page) Write(w io.Writer) error {
 	}
 	v.Left = left
 	for _, s := range v.Sections {
-		clean(s.Blocks)
-		for i, f := range figures(s.Blocks) {
-			if f.ID == "" {
-				f.ID = fmt.Sprintf("%s-figure-%d", s.ID, i+1)
-			}
-			if err := f.draw(); err != nil {
-				return err
-			}
+		if err := Ready(s.ID, s.Blocks); err != nil {
+			return err
 		}
 	}
 	style, script := styles(), script()
 	v.Style, v.Script = template.CSS(style), template.JS(script)
 	v.Policy = "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(script) + "; base-uri 'none'; form-action 'none'"
 	var b bytes.Buffer
-	if err := pageTemplate().Execute(&b, v); err != nil {
+	t, err := Template("page", templateText)
+	if err != nil {
+		return err
+	}
+	if err := t.Execute(&b, v); err != nil {
 		return fmt.Errorf("make the page: %w", err)
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
