@@ -26,6 +26,8 @@ type Axis struct {
 	Low, High float64
 	// Ticks are where numbers stand; where there are none, round ones are chosen.
 	Ticks []float64
+	// Texts stand at Ticks instead of their numbers, such as times of day.
+	Texts []string
 	// Percent shows shares as per cent.
 	Percent bool
 	// Names stand at 0, 1, 2, ... instead of numbers, for an axis of things. The range is then theirs.
@@ -59,6 +61,8 @@ type Series struct {
 	Points []Point
 	// Joined draws a thin line from point to point besides the markers of Points.
 	Joined bool
+	// Gaps are the numbers of points before which nothing is known, ascending: the line begins anew there.
+	Gaps []int
 	// Labels stand beside the points, if there are any; points at the same place share one.
 	Labels []string
 	// Across are the intervals of the x values, drawn for Points and Bars, if there are any.
@@ -313,6 +317,9 @@ func logTicks(low, high float64) []float64 {
 
 // number shows a value of the axis.
 func (a *Axis) number(v float64) string {
+	if i := slices.Index(a.Ticks, v); i >= 0 && i < len(a.Texts) {
+		return a.Texts[i]
+	}
 	if i := int(v); i >= 0 && i < len(a.Names) {
 		return a.Names[i]
 	}

@@ -115,3 +115,42 @@ func TestAnAxisOfAnyNumbersHasFewTicks(t *testing.T) {
 		}
 	}
 }
+
+func TestTicksCanHaveTexts(t *testing.T) {
+	c := things()
+	c.X.Ticks, c.X.Texts = []float64{10, 50, 100, 1000}, []string{"11:00", "noon <b>", "13:00", "out of the range"}
+	got := inline(t, c, "f1")
+	for _, want := range []string{">11:00<", ">noon &lt;b&gt;<", ">13:00<"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("it lacks %s", want)
+		}
+	}
+	if strings.Contains(got, "out of the range") || strings.Contains(got, ">100<") {
+		t.Error("it has a text outside of the range, or a number beside its text")
+	}
+}
+
+func TestALineIsNotDrawnOverAGap(t *testing.T) {
+	path := regexp.MustCompile(`<path class="s0(?: dashed)?" d="(M[^"]*)"/>`)
+	for _, c := range []struct {
+		name       string
+		gaps       []int
+		runs, dots int // that are drawn
+	}{
+		{"one line", nil, 1, 0},
+		{"a gap before the first point is none", []int{0}, 1, 0},
+		{"two lines", []int{2}, 2, 0},
+		{"a point by itself at the end", []int{3}, 1, 1},
+		{"nothing but points by themselves", []int{1, 2, 3}, 0, 4},
+		{"gaps beyond the points and twice the same are no more than that", []int{-1, 2, 2, 4, 99}, 2, 0},
+	} {
+		s := Series{Name: "s", Style: Line, Gaps: c.gaps}
+		for i := range 4 {
+			s.Points = append(s.Points, Point{X: float64(i), Y: float64(i * i)})
+		}
+		d := path.FindStringSubmatch(inline(t, &Chart{Title: "t", Series: []Series{s}}, "f"))[1] // the first; the legend comes last
+		if runs, dots := strings.Count(d, "M")-strings.Count(d, "h2"), strings.Count(d, "h2"); runs != c.runs || dots != c.dots {
+			t.Errorf("%s: %d lines and %d dots in %s", c.name, runs, dots, d)
+		}
+	}
+}

@@ -278,13 +278,36 @@ func (d *drawing) line(i int, s Series) {
 	if s.Style == Bars || s.Style == Points && !s.Joined {
 		return
 	}
-	var path []string
-	for _, p := range s.Points {
-		path = append(path, px(d.x.beyond(p.X))+" "+px(d.y.beyond(p.Y)))
+	var path strings.Builder
+	for _, run := range s.runs() {
+		switch {
+		case len(run) > 1:
+			to := byte('M')
+			for _, p := range run {
+				path.WriteByte(to)
+				path.WriteString(px(d.x.beyond(p.X)) + " " + px(d.y.beyond(p.Y)))
+				to = 'L'
+			}
+		case len(s.Points) > 1 && s.Style != Points: // a point by itself, which has no marker, is a dot
+			fmt.Fprintf(&path, "M%s %sh2", px(d.x.beyond(run[0].X)-1), px(d.y.beyond(run[0].Y)))
+		}
 	}
-	if len(path) > 1 {
-		d.printf("<path class=\"%s\" d=\"M%s\"/>\n", lineClass(i, s.Style), strings.Join(path, "L"))
+	if path.Len() > 0 {
+		d.printf("<path class=\"%s\" d=\"%s\"/>\n", lineClass(i, s.Style), path.String())
 	}
+}
+
+// runs are the points from gap to gap.
+func (s *Series) runs() [][]Point {
+	var all [][]Point
+	from := 0
+	for _, gap := range s.Gaps {
+		if gap > from && gap < len(s.Points) {
+			all = append(all, s.Points[from:gap])
+			from = gap
+		}
+	}
+	return append(all, s.Points[from:])
 }
 
 func lineClass(i int, s Style) string {
