@@ -23,6 +23,7 @@ import (
 	"github.com/cswatch/cswatch/internal/cli"
 	"github.com/cswatch/cswatch/internal/doctor"
 	"github.com/cswatch/cswatch/internal/explain"
+	"github.com/cswatch/cswatch/internal/exporter"
 	"github.com/cswatch/cswatch/internal/hook"
 	"github.com/cswatch/cswatch/internal/host"
 	"github.com/cswatch/cswatch/internal/report"
@@ -155,6 +156,7 @@ func TestEveryJSONKeyOfADocumentIsDescribedAndNoOther(t *testing.T) {
 		besides []string // keys that the command adds
 	}{
 		{"## cswatch.doctor/v1", reflect.TypeFor[doctor.Diagnosis](), nil},
+		{"## cswatch.monitor/v1", reflect.TypeFor[exporter.StatusDocument](), nil},
 		{"## cswatch.log/v1", reflect.TypeFor[event.Event](), []string{"schema"}},
 		{"## cswatch.log-stats/v1", reflect.TypeFor[klog.Summary](), []string{"schema", "files"}},
 		{"## cswatch.simulate/v1", reflect.TypeFor[report.Simulation](), nil},
@@ -172,7 +174,7 @@ func TestEveryJSONKeyOfADocumentIsDescribedAndNoOther(t *testing.T) {
 		{"## cswatch.snapshot/v1", reflect.TypeFor[machine.Snapshot](), nil},
 	}
 	// Documents that may stand within others.
-	nested := []reflect.Type{reflect.TypeFor[report.ProfileBench](), reflect.TypeFor[report.ModelBench]()}
+	nested := []reflect.Type{reflect.TypeFor[doctor.Diagnosis](), reflect.TypeFor[report.ProfileBench](), reflect.TypeFor[report.ModelBench]()}
 	for _, c := range cases {
 		t.Run(c.heading, func(t *testing.T) {
 			want, seen := map[string]bool{}, map[reflect.Type]bool{}

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"io"
+
 	"github.com/cswatch/cswatch/internal/campaign"
 	"github.com/cswatch/cswatch/internal/doctor"
 	"github.com/cswatch/cswatch/internal/plot"
@@ -50,6 +52,9 @@ func Cut(s string, n int) (string, int) { return cut(s, n) }
 // VerdictWord says in a word what the evidence says of an accused clock.
 func VerdictWord(v doctor.Verdict) string { return verdictWord(v) }
 
+// TitleOf splits an advice "Do this: it is done so." The title is empty where the text has none that can stand alone.
+func TitleOf(summary string) (title, detail string) { return titleOf(summary) }
+
 // RiskWords says what following an advice may cost.
 func RiskWords(r doctor.Risk) string { return riskWords(r) }
 
@@ -66,3 +71,12 @@ func CellName(c *campaign.Cell) string { return cellName(c) }
 
 // SearchEdge is what a search of a campaign found so far.
 func SearchEdge(s *TrialSearch) string { return s.edge() }
+
+// Complete returns a copy of a diagnosis in which no list of its document is null.
+func Complete(d *doctor.Diagnosis) doctor.Diagnosis { return complete(d) }
+
+// DocumentJSON writes a document of another package as those of this one are written: indented, with
+// what is invisible spelled out. what names it in an error.
+func DocumentJSON(w io.Writer, document any, what string) error {
+	return writeJSON(w, document, what)
+}
