@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -148,7 +149,7 @@ func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(&d.b, format,
 
 // px writes a coordinate with one decimal, which no eye can tell from more.
 func px(v float64) string {
-	s := fmt.Sprintf("%.1f", math.Round(v*10)/10)
+	s := strconv.FormatFloat(math.Round(v*10)/10, 'f', 1, 64)
 	s = strings.TrimSuffix(s, ".0")
 	if s == "-0" {
 		return "0"
@@ -285,7 +286,9 @@ func (d *drawing) line(i int, s Series) {
 			to := byte('M')
 			for _, p := range run {
 				path.WriteByte(to)
-				path.WriteString(px(d.x.beyond(p.X)) + " " + px(d.y.beyond(p.Y)))
+				path.WriteString(px(d.x.beyond(p.X)))
+				path.WriteByte(' ')
+				path.WriteString(px(d.y.beyond(p.Y)))
 				to = 'L'
 			}
 		case len(s.Points) > 1 && s.Style != Points: // a point by itself, which has no marker, is a dot
