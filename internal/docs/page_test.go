@@ -25,6 +25,11 @@ func pages(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	runbooks, err := filepath.Glob(folder + "/runbooks/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names = append(names, runbooks...)
 	if len(names) < 9 {
 		t.Fatalf("only %d pages in %s", len(names), folder)
 	}

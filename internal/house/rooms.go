@@ -81,6 +81,7 @@ func rooms() map[string]Ring {
 		"internal/fidelity/boots": Tooling,
 		"internal/study":          Tooling,
 		"internal/browser":        Tooling,
+		"internal/alerting":       Tooling,
 		"internal/house":          Tooling,
 		"internal/docs":           Tooling,
 		"internal/house/testsum":  Tooling,

@@ -1,0 +1,67 @@
+package alerting
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// fires asks a server that scrapes a page of metrics whether an alert fires for it. It
+// is for whatever shows the monitor's metrics: here a stand-in.
+func fires(t *testing.T, scrape, alert string, labels map[string]string) {
+	t.Helper()
+	server := StartPrometheus(t, rulesFile, scrape)
+	server.Wait("scrape "+scrape, func() error { return server.Up(1) })
+	server.Wait("evaluate the rules", server.Evaluated)
+	server.Wait("wait for "+alert, func() error { return firesWith(server, alert, labels) })
+}
+
+func firesWith(server *Prometheus, alert string, labels map[string]string) error {
+	alerts, err := server.Alerts(alert)
+	if err != nil {
+		return err
+	}
+	for _, a := range alerts {
+		matches := a.State == "firing"
+		for name, value := range labels {
+			matches = matches && a.Labels[name] == value
+		}
+		if matches {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s does not fire with %v: %+v", alert, labels, alerts)
+}
+
+func TestARealPrometheusTellsOfACondemnedClock(t *testing.T) {
+	machine := newStandIn(t, fallen())
+	fires(t, machine.URL+"/metrics", "CswatchClocksourceCondemned", map[string]string{
+		"clocksource": "tsc", "reference": "hpet", "cause": "read-delay", "severity": "warning", "instance": strings.TrimPrefix(machine.URL, "http://"),
+	})
+}
+
+func TestARealPrometheusIsSilentUntilTheClockFalls(t *testing.T) {
+	machine, other := newStandIn(t, healthy()), newStandIn(t, healthy())
+	server := StartPrometheus(t, rulesFile, machine.URL+"/metrics", other.URL+"/metrics")
+	server.Wait("scrape two machines", func() error { return server.Up(2) })
+	server.Wait("evaluate the rules", server.Evaluated)
+	if alerts, err := server.Query("ALERTS"); err != nil || len(alerts) != 0 {
+		t.Errorf("two healthy machines: %v, %v", alerts, err)
+	}
+
+	machine.tally.Store(fallen())
+	server.Wait("wait for the alert", func() error {
+		return firesWith(server, "CswatchClocksourceCondemned", map[string]string{"cause": "read-delay"})
+	})
+	// The ten minutes of this one have begun, for the one machine.
+	server.Wait("wait for what is pending", func() error {
+		alerts, err := server.Query(`ALERTS{alertname="CswatchClocksourceNotBest", alertstate="pending", clocksource="hpet", best="tsc"}`)
+		if err == nil && len(alerts) != 1 {
+			err = fmt.Errorf("%v", alerts)
+		}
+		return err
+	})
+	if alerts, err := server.Query(`ALERTS{alertstate="firing", alertname!="CswatchClocksourceCondemned"}`); err != nil || len(alerts) != 0 {
+		t.Errorf("besides: %v, %v", alerts, err)
+	}
+}
