@@ -1,6 +1,6 @@
 // Package alerting holds the files of the folder monitoring against the rest of the project.
 //
-// The folder has Prometheus rules with their tests, and two
+// The folder has Prometheus rules with their tests, a Grafana dashboard, and two
 // configurations of node-problem-detector: text that no compiler reads. The tests of
 // this package see that every query ([ParseQuery], [Query.Check]) asks only for metrics, labels and
 // values that [Metrics] lists, that each alert has its runbook and each runbook its

@@ -2,7 +2,7 @@ package alerting
 
 import "github.com/cswatch/cswatch/internal/exporter"
 
-// Metrics lists what `cswatch monitor` exports, and what of the process is looked at.
+// Metrics lists what `cswatch monitor` exports, and what of the Go and process collectors the dashboard shows.
 func Metrics() []Metric {
 	var all []Metric
 	for _, m := range exporter.Metrics() {

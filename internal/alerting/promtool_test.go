@@ -2,7 +2,11 @@ package alerting
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -42,6 +46,21 @@ func TestEveryAlertIsTested(t *testing.T) {
 			t.Errorf("no test shows that %s fires as %s", r.Alert, r.Labels["severity"])
 		}
 	}
+}
+
+// TestPromtoolTakesTheQueriesOfTheDashboard checks them as rules, each under a name of its own.
+func TestPromtoolTakesTheQueriesOfTheDashboard(t *testing.T) {
+	all := queries(t, dashboard(t))
+	var file strings.Builder
+	file.WriteString("groups:\n  - name: dashboard\n    rules:\n")
+	for i, where := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&file, "      # %s\n      - record: query%d\n        expr: %q\n", where, i, substituted(all[where]))
+	}
+	name := filepath.Join(t.TempDir(), "queries.yml")
+	if err := os.WriteFile(name, []byte(file.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	promtool(t, "", "check", "rules", name)
 }
 
 func TestPromtoolTakesTheMetrics(t *testing.T) {
