@@ -1,6 +1,7 @@
 package alerting
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -56,9 +57,13 @@ func tallyOf(log string, current string, available []string, cost machine.Cost) 
 	t.Check(&tally.Check{Verdicts: []watchdog.Verdict{{Kind: watchdog.Skipped, Attempts: 2}}, Late: []trace.Cause{trace.Unexplained}, Exchange: tally.Late}, moment)
 	cost.Clocksource = current
 	t.Price(cost)
+	arch := "x86_64"
+	if current == "arch_sys_counter" {
+		arch = "aarch64"
+	}
 	events, left := t.Events()
 	d := doctor.Examine(doctor.Evidence{Events: events, LeftOut: left, LogLines: int64(lines), Cost: &cost, Snapshot: &machine.Snapshot{
-		Schema: machine.Schema, Live: true, Arch: "x86_64", CommandLine: "quiet", Clocksource: machine.Clocksource{Current: current, Available: available},
+		Schema: machine.Schema, Live: true, Arch: arch, CommandLine: "quiet", Clocksource: machine.Clocksource{Current: current, Available: available},
 	}})
 	t.Diagnose(&d, moment)
 	for _, c := range tally.CollectorNames() {
@@ -73,6 +78,44 @@ func healthy() *tally.Tally {
 
 func fallen() *tally.Tally {
 	return tallyOf(boot+fall, "hpet", []string{"hpet", "acpi_pm"}, machine.Cost{ReadNS: 1200, ReadP99NS: 6000, SyscallNS: 1250, Path: "syscall"})
+}
+
+// wells are machines on which nothing is wrong, though their logs speak of TSCs that were given up or timed out.
+func wells() map[string]*tally.Tally {
+	fast := machine.Cost{ReadNS: 45, ReadP99NS: 60, SyscallNS: 200, Path: "vdso"}
+	return map[string]*tally.Tally{
+		"a healthy machine": healthy(),
+		"a guest on kvm-clock whose TSC was condemned": tallyOf("5,0,0,-;Linux version 6.1.0\n"+
+			"6,1,10,-;Hypervisor detected: KVM\n"+
+			"6,2,250000,-;clocksource: Switched to clocksource kvm-clock\n"+
+			"4,3,900000000,-;clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because the skew is too large:\n"+
+			"4,4,900000001,-;clocksource:                       'kvm-clock' wd_nsec: 503967155 wd_now: 1e0a1ba2c3 wd_last: 1dec1a2d70 mask: ffffffffffffffff\n"+
+			"4,5,900000002,-;clocksource:                       'tsc' cs_nsec: 512967155 cs_now: 9e0a1ba2c3 cs_last: 9dec1a2d70 mask: ffffffffffffffff\n"+
+			"4,6,900000003,-;clocksource:                       'kvm-clock' (not 'tsc') is current clocksource.\n"+
+			"6,7,900000004,-;tsc: Marking TSC unstable due to clocksource watchdog\n",
+			"kvm-clock", []string{"kvm-clock", "acpi_pm"}, fast),
+		"Hyper-V": tallyOf("5,0,0,-;Linux version 5.15.0\n"+
+			"6,1,1,-;tsc: Marking TSC unstable due to running on Hyper-V\n"+
+			"6,2,250000,-;clocksource: Switched to clocksource hyperv_clocksource_tsc_page\n",
+			"hyperv_clocksource_tsc_page", []string{"hyperv_clocksource_tsc_page", "hyperv_clocksource_msr", "acpi_pm"}, fast),
+		"7.3 with its time-outs": tallyOf("5,0,0,-;Linux version 7.3.4\n"+
+			"6,1,250000,-;clocksource: Switched to clocksource tsc-early\n"+
+			"6,2,1250000,-;clocksource: Switched to clocksource tsc\n"+
+			timeOuts(50)+
+			"6,99,99000000,-;clocksource: Watchdog remote CPU 3 read timed out\n",
+			"tsc", []string{"tsc", "hpet", "acpi_pm"}, fast),
+		"arm64": tallyOf("5,0,0,-;Linux version 6.6.31\n6,1,250000,-;clocksource: Switched to clocksource arch_sys_counter\n",
+			"arch_sys_counter", []string{"arch_sys_counter"}, fast),
+	}
+}
+
+// timeOuts are lines of 7.1 and later that tell of no fault.
+func timeOuts(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "6,%d,%d,-;clocksource: Watchdog hpet read timed out. Readout sequence took: 61000ns\n", 10+i, 2_250_000+i*500_000)
+	}
+	return b.String()
 }
 
 // standIn is a machine that answers scrapes as the monitor does: by the monitor's own collector.
