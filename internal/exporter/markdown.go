@@ -13,7 +13,7 @@ const manyValues = 14
 func WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	lists := map[string][]string{}
-	for _, m := range Metrics() {
+	for _, m := range append(Metrics(), ServerMetrics()...) {
 		fmt.Fprintf(&b, "\n### %s\n\n%s", m.Name, upper(string(m.Type)))
 		if m.Unit != "" {
 			fmt.Fprintf(&b, ", in %s", m.Unit)

@@ -43,8 +43,8 @@ type Metric struct {
 	Note   string // more than Help, for the documentation
 }
 
-// Metrics returns every metric that the monitor itself exposes, in the order of the documentation. Those of
-// the Go runtime and of the process come from the Prometheus library.
+// Metrics returns every metric of a [Collector], in the order of the documentation; [ServerMetrics] those of the
+// web server. Those of the Go runtime and of the process come from the Prometheus library.
 func Metrics() []Metric {
 	device := Label{"device", []string{device0}, ""}
 	clock := Label{"clocksource", ClockNames(), "a clocksource that cswatch does not know by name is `other`"}
