@@ -39,6 +39,7 @@ func subcommands(env *Env) []*cobra.Command {
 		newCollectCommand(env),
 		newExplainCommand(env),
 		newWatchCommand(env),
+		newMonitorCommand(env),
 		newReplayCommand(env),
 		newTraceCommand(env),
 		newSimulateCommand(env),

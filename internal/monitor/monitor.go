@@ -65,7 +65,7 @@ func (m *Monitor) Started() time.Time { return m.started }
 // Booted returns when the kernel was booted, as far as can be told now.
 func (m *Monitor) Booted() time.Time {
 	s := m.config.Sources.Stamps()
-	return s.Now.Add(-s.Monotonic - s.Slept)
+	return s.Now.Add(-s.Monotonic - s.Slept).Round(time.Second) // the clocks are steered: it would be another one each time
 }
 
 // Ready reports whether the log of this boot was looked through, or cannot be: before that, counts
@@ -100,12 +100,16 @@ func (m *Monitor) Told(hook string, number uint64) {
 // change changes the tally, and sees to it that what follows from that is done.
 func (m *Monitor) change(f func(*tally.Tally)) {
 	m.mu.Lock()
+	before := m.tally.Entries()
 	f(m.tally)
-	changed := m.tally.Changed()
+	changed, entered := m.tally.Changed(), m.tally.Entries() > before
 	m.mu.Unlock()
 	if changed {
 		m.offer()
 		say(m.keep)
+	}
+	if entered {
+		say(m.judge)
 	}
 }
 

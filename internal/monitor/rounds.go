@@ -23,7 +23,7 @@ func (m *Monitor) followSysfs(ctx context.Context) {
 		m.change(func(t *tally.Tally) {
 			m.beat = began
 			t.Tick(moment.At)
-			if err == nil {
+			if err == nil && m.ready { // before that the log is behind, and would tell of the past as if it were news
 				before := t.Current()
 				t.Observe(current, available, moment)
 				changed = before != t.Current()

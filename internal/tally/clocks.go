@@ -12,6 +12,9 @@ import (
 // Other stands for the clocksources that are not known by name.
 const Other = "other"
 
+// nothing is what there was before the first clocksource.
+const nothing = "none"
+
 // Name returns the name of a clocksource where it is a known one, "" for "", and [Other] else, so that
 // what a log or a driver calls itself cannot make more and more names.
 func Name(clock string) string {
@@ -33,15 +36,15 @@ func (t *Tally) see(clock string) {
 }
 
 // switchTo counts a switch and enters it.
-func (t *Tally) switchTo(clock string, e Entry) {
+func (t *Tally) switchTo(from, clock string, e Entry) {
 	c := &t.state.Clocks
 	e.Kind, e.Clocksource = Switched, clock
-	e.From, e.To = Name(c.lastTo()), Name(clock)
+	e.From, e.To = Name(from), Name(clock)
 	if e.From == "" {
-		e.From = "none"
+		e.From = nothing
 	}
 	e.Summary = "the kernel took " + clock
-	if e.From != "none" {
+	if e.From != nothing {
 		e.Summary = "the kernel went from " + e.From + " to " + clock
 	}
 	same := func(s Switch) bool { return s.From == e.From && s.To == e.To }
@@ -50,13 +53,10 @@ func (t *Tally) switchTo(clock string, e Entry) {
 	} else {
 		c.Switches = append(c.Switches, Switch{e.From, e.To, 1})
 	}
-	c.Current = clock
+	c.Current, c.Logged, c.Pending = clock, clock, ""
 	c.LastSwitch = e.Moment
 	t.enter(e)
 }
-
-// lastTo is the clock before the switch that is coming.
-func (c *Clocks) lastTo() string { return c.Current }
 
 // Observe takes what sysfs says of the clocksources, the available ones in its order. A change that the
 // log does not tell of counts as a switch when it is seen twice in a row: until then the log may yet come.
@@ -70,11 +70,10 @@ func (t *Tally) Observe(current string, available []string, m Moment) {
 	switch {
 	case current == c.Current:
 		c.Pending = ""
-	case c.Current == "" && c.Logged == "": // the first look, and no log: whatever was before is not known
+	case c.Current == "": // the first look, and no log: whatever was before is not known
 		c.Current = current
 	case c.Pending == current:
-		c.Pending = ""
-		t.switchTo(current, Entry{Moment: m})
+		t.switchTo(c.Current, current, Entry{Moment: m})
 	default:
 		c.Pending = current
 	}

@@ -30,9 +30,19 @@ func EntryKinds() []EntryKind {
 	return []EntryKind{Switched, Condemned, Backwards, LiveCondemned, StatusChanged, Retried, Skipped, TimedOut, Refused, Suspended, RecordsLost}
 }
 
-// Telling reports whether an entry of the kind is worth telling somebody at once.
+// Telling reports whether entries of the kind are worth telling somebody at once.
 func (k EntryKind) Telling() bool {
 	return slices.Index(EntryKinds(), k) < slices.Index(EntryKinds(), Retried)
+}
+
+// Matters reports whether somebody is to be told of the entry at once. Switches to a better clocksource are not worth it, and of those
+// that the boot had made before the program looked only the ones to a certainly worse one.
+func (e *Entry) Matters() bool {
+	if e.Kind != Switched {
+		return e.Kind.Telling()
+	}
+	worse, better := least(e.From) > most(e.To), least(e.To) > most(e.From)
+	return worse || !better && !e.Lookback && e.From != nothing
 }
 
 // Moment is when something was, by the wall.
@@ -91,7 +101,7 @@ func (t *Tally) enter(e Entry) {
 func (t *Tally) Untold(hook string) []Entry {
 	var untold []Entry
 	for _, e := range t.state.Timeline {
-		if e.Kind.Telling() && e.Number > t.state.Told[hook] {
+		if e.Matters() && e.Number > t.state.Told[hook] {
 			untold = append(untold, e)
 		}
 	}

@@ -33,8 +33,14 @@ func (t *Tally) Add(e event.Event, m Moment) {
 	switch e.Kind {
 	case event.Switched:
 		t.see(e.Clocksource)
-		t.state.Clocks.Logged, t.state.Clocks.Pending = e.Clocksource, ""
-		t.switchTo(e.Clocksource, entry)
+		from := t.state.Clocks.Logged
+		if from == "" && !m.Lookback { // whatever the log said before is lost
+			from = t.state.Clocks.Current
+		}
+		if from == e.Clocksource { // sysfs was looked at in between
+			from = ""
+		}
+		t.switchTo(from, e.Clocksource, entry)
 	case event.Registered:
 		t.see(e.Clocksource)
 	case event.Retried:
@@ -117,6 +123,9 @@ func condemnings(incidents []event.Incident) []Condemning {
 	list := []Condemning{}
 	add := func(in *event.Incident) {
 		clock := Name(cmp.Or(in.Clock, "tsc"))
+		if clock == "tsc-early" { // the same counter: the kernel never registers the other then
+			clock = "tsc"
+		}
 		for i := range list {
 			c := &list[i]
 			if c.Clock != clock {

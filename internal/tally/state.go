@@ -43,7 +43,7 @@ type Clocks struct {
 	Current   string   `json:"current"`
 	Available []string `json:"available"` // in the kernel's order, the best first
 	Seen      []string `json:"seen"`      // in this boot, sorted
-	Logged    string   `json:"logged"`    // to which the log says that the kernel switched last
+	Logged    string   `json:"logged"`    // to which the kernel is known to have switched last
 	Pending   string   `json:"pending,omitempty"`
 	Switches  []Switch `json:"switches"`
 	// LastSwitch is when the last one was, zero where none was seen.

@@ -85,6 +85,9 @@ func (t *Tally) Events() ([]event.Event, map[event.Kind]int) {
 // Current is the clocksource in use, "" where it is not known.
 func (t *Tally) Current() string { return t.state.Clocks.Current }
 
+// Entries is how many entries the timeline has had.
+func (t *Tally) Entries() uint64 { return t.state.Entries }
+
 // Next is the number of the first record of the kernel's log that was not read yet.
 func (t *Tally) Next() uint64 { return t.state.Log.Next }
 

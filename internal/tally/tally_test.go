@@ -63,6 +63,9 @@ func TestVerdictsAreCountedOnceAndByCause(t *testing.T) {
 		{"a healthy boot has none", []string{"0.2 clocksource: Switched to clocksource tsc-early", "1.2 clocksource: Switched to clocksource tsc"}, ""},
 		{"a read that took too long", []string{delayed, marked, fell}, "tsc hpet read-delay 1"},
 		{"skew", append(slices.Clone(block), "2.6 "+marked[10:]), "tsc hpet skew 1"},
+		{"under the name that the TSC has in a kernel's first seconds", []string{
+			"1.5 clocksource: Marking clocksource tsc-early unstable due to frequency skew",
+			"1.5 clocksource: Watchdog    hpet interval:      500000000ns", "1.5 clocksource: Clocksource tsc-early interval:  476190476ns", "1.6 " + marked[10:]}, "tsc hpet frequency-skew 1"},
 		{"only the mark is left of it", []string{marked}, "tsc  marked 1"},
 		{"a refusal beside the verdict is not another one", []string{delayed, marked, "99 clocksource: Override clocksource tsc is unstable and not HRT compatible - cannot switch while in HRT/NOHZ mode"}, "tsc hpet read-delay 1"},
 		{"only a refusal tells of it", []string{"99 clocksource: Override clocksource tsc is unstable and not HRT compatible - cannot switch while in HRT/NOHZ mode"}, "tsc  override 1"},
@@ -129,6 +132,7 @@ func TestSwitchesAreCountedByWhatTheLogAndSysfsSay(t *testing.T) {
 			"none>tsc 1, tsc>hpet 1"},
 		{"there is no log", []step{{current: "tsc"}, {current: "tsc"}, {current: "hpet"}, {current: "hpet"}, {current: "tsc"}, {current: "tsc"}},
 			"tsc>hpet 1, hpet>tsc 1"},
+		{"the log does not go back to the beginning, and sysfs was faster", []step{{current: "hpet"}, {log: "1 clocksource: Switched to clocksource hpet"}, {current: "hpet"}}, "none>hpet 1"},
 		{"sysfs was wrong for a moment", []step{{current: "tsc"}, {current: "hpet"}, {current: "tsc"}, {current: "hpet"}, {current: "tsc"}}, ""},
 		{"back and forth", []step{{log: "1 clocksource: Switched to clocksource tsc"}, {log: "2 clocksource: Switched to clocksource hpet"}, {log: "3 clocksource: Switched to clocksource tsc"}, {log: "4 clocksource: Switched to clocksource hpet"}},
 			"none>tsc 1, tsc>hpet 2, hpet>tsc 1"},
@@ -194,7 +198,7 @@ func TestARestoredTallyGoesOnWhereItWas(t *testing.T) {
 	logged(y, "1 clocksource: Switched to clocksource tsc", delayed, marked, fell)
 	y.Read(4, 4, 0, 0, 0, Moment{At: noon})
 	y.Observe("hpet", []string{"hpet", "acpi_pm"}, Moment{At: noon})
-	y.Tell("command", 2)
+	y.Tell("command", 1)
 	y.Diagnose(&doctor.Diagnosis{Status: doctor.StatusCritical, Summary: "s"}, Moment{At: noon})
 	b, err := json.Marshal(y.State())
 	if err != nil {
@@ -218,8 +222,27 @@ func TestARestoredTallyGoesOnWhereItWas(t *testing.T) {
 	for _, e := range z.Untold("command") {
 		kinds = append(kinds, e.Kind)
 	}
-	if want := []EntryKind{Condemned, StatusChanged}; !slices.Equal(kinds, want) {
+	if want := []EntryKind{Switched, Condemned, StatusChanged}; !slices.Equal(kinds, want) {
 		t.Errorf("still to be told: %v, want %v", kinds, want)
+	}
+}
+
+func TestOnlySwitchesThatMatterAreTold(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		lookback bool
+		want     bool
+	}{
+		{"none", "tsc-early", true, false}, {"none", "hpet", false, false},
+		{"tsc-early", "tsc", true, false}, {"tsc-early", "tsc", false, false},
+		{"kvm-clock", "tsc", true, false}, {"kvm-clock", "tsc", false, true},
+		{"tsc", "hpet", true, true}, {"tsc", "hpet", false, true}, {"kvm-clock", "acpi_pm", true, true},
+		{"hpet", "tsc", false, false}, {"other", "tsc", false, true}, {"other", "tsc", true, false},
+	} {
+		e := Entry{Kind: Switched, From: c.from, To: c.to, Moment: Moment{Lookback: c.lookback}}
+		if got := e.Matters(); got != c.want {
+			t.Errorf("from %s to %s, lookback %v: told %v, want %v", c.from, c.to, c.lookback, got, c.want)
+		}
 	}
 }
 
