@@ -15,7 +15,7 @@ import (
 )
 
 // StatusSchema is the schema id of what [Status] writes.
-const StatusSchema = "cswatch.monitor/v1"
+const StatusSchema = report.MonitorSchema
 
 // About is what a monitor is, and what it was told.
 type About struct {

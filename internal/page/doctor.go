@@ -32,7 +32,7 @@ func (k *doctors) amount() (n int, one, many string) { return len(k.hosts), "hos
 
 func (k *doctors) take(d *document) (bool, error) {
 	switch d.Schema {
-	case doctor.Schema:
+	case doctor.Schema, report.MonitorSchema: // a monitor's has the doctor's keys
 		var one doctor.Diagnosis
 		if err := d.decode(&one); err != nil {
 			return true, err

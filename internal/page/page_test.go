@@ -235,6 +235,19 @@ func TestALongWatchIsThinnedAndSaysSo(t *testing.T) {
 	}
 }
 
+func TestTheStatusOfAMonitorIsAHostOfTheFleet(t *testing.T) {
+	p := New("")
+	doc := `{"schema":"cswatch.monitor/v1","status":"warning","host":"db01","summary":"hpet is in use","monitor":{"boot_id":"b"},"events":[]}`
+	if err := p.Add("db01.json", strings.NewReader(doc)); err != nil {
+		t.Fatal(err)
+	}
+	page := written(t, p)
+	checkPage(t, page)
+	if !strings.Contains(page, ">db01<") || !strings.Contains(page, "hpet is in use") || strings.Contains(page, "boot_id") {
+		t.Error("it is not shown as a host")
+	}
+}
+
 func TestAFleetIsSortedByHowBadItIs(t *testing.T) {
 	var list []string
 	for i := range 600 {

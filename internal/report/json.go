@@ -15,6 +15,9 @@ import (
 // ListSchema is the schema id of a document with several diagnoses.
 const ListSchema = "cswatch.doctor-list/v1"
 
+// MonitorSchema is the schema id of the status of a monitor, which has a diagnosis' keys and its own.
+const MonitorSchema = "cswatch.monitor/v1"
+
 // JSON writes a diagnosis as one indented document. Lists are [] where they are
 // empty, never null. The same diagnosis gives the same bytes.
 func JSON(w io.Writer, d *doctor.Diagnosis) error {
