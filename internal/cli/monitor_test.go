@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cswatch/cswatch/internal/alerting"
 )
 
 // monitorProcess is a monitor that runs as a process of its own.
@@ -306,4 +308,32 @@ func usageOf(t *testing.T, pid int) (u processUsage) {
 		}
 	}
 	return u
+}
+
+func TestARealPrometheusScrapesAMonitor(t *testing.T) {
+	d := startMonitor(t, buildStatic(t), nil, "--state", "none")
+	t.Run("and promtool has no complaint", func(t *testing.T) {
+		promtool, err := exec.LookPath("promtool")
+		if err != nil {
+			t.Skip("there is no promtool here (package prometheus)")
+		}
+		cmd := exec.Command(promtool, "check", "metrics")
+		cmd.Stdin = strings.NewReader(d.get("/metrics"))
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	server := alerting.StartPrometheus(t, "../../monitoring/alerts.yml", d.url+"/metrics")
+	server.Wait("scrape the monitor", func() error { return server.Up(1) })
+	server.Wait("evaluate the rules", server.Evaluated)
+	var found []alerting.Series
+	server.Wait("see the metrics of the monitor", func() (err error) {
+		if found, err = server.Query(`cswatch_collector_success{collector="sysfs"}`); err == nil && len(found) == 0 {
+			err = fmt.Errorf("there are none yet")
+		}
+		return err
+	})
+	if len(found) != 1 {
+		t.Errorf("%d series of one collector", len(found))
+	}
 }
