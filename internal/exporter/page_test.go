@@ -189,6 +189,30 @@ func TestWhatIsWorthTellingIsShownBeforeTheRest(t *testing.T) {
 	}
 }
 
+func TestManySwitchesAreFoldedBehindTheLastOnes(t *testing.T) {
+	for _, c := range []struct {
+		switches, open int
+		summary        string
+	}{
+		{mostOpen + mostInRow, mostOpen + mostInRow, ""},
+		{30, mostOpen, "switched 20 times: 18:25:40 to 18:28:50"},
+	} {
+		v := emptyView()
+		for i := range c.switches {
+			v.Entries++
+			v.Timeline = append(v.Timeline, tally.Entry{Number: v.Entries, Kind: tally.Switched, Moment: tally.Moment{At: theTime.Add(time.Duration(i-c.switches) * 10 * time.Second)}, Summary: "switched"})
+		}
+		shown := timeline(v, calendar{theTime})
+		summary := ""
+		if len(shown.Groups) == 2 {
+			summary = shown.Groups[1].Summary
+		}
+		if len(shown.Groups[0].Entries) != c.open || shown.Groups[0].Summary != "" || summary != c.summary {
+			t.Errorf("%d switches: %d are open, then %q; want %d, %q", c.switches, len(shown.Groups[0].Entries), summary, c.open, c.summary)
+		}
+	}
+}
+
 func TestTheVerdictIsWhatIsSeenFirst(t *testing.T) {
 	staleAbout := func(v tally.View) tally.View {
 		v.Collectors[tally.Doctor] = tally.Health{Known: true, Error: "no /proc", LastSuccess: theTime.Add(-3 * time.Hour)}

@@ -15,7 +15,8 @@ import (
 const (
 	mostTelling = 48
 	mostEntries = 80
-	mostInRow   = 3 // of the rest, before they are put into one line that opens
+	mostInRow   = 3  // of the rest, before they are put into one line that opens
+	mostOpen    = 10 // of what is worth telling, before it is, too
 )
 
 // shownTimeline is the timeline, the newest first.
@@ -62,26 +63,44 @@ func timeline(v tally.View, c calendar) shownTimeline {
 		return rest > room
 	})
 	t := shownTimeline{Left: len(entries) - len(kept)}
+	open := mostOpen
 	for len(kept) > 0 {
-		n := slices.IndexFunc(kept, func(e tally.Entry) bool { return e.Kind.Telling() != kept[0].Kind.Telling() })
+		telling := kept[0].Kind.Telling()
+		n := slices.IndexFunc(kept, func(e tally.Entry) bool { return e.Kind.Telling() != telling })
 		if n < 0 {
 			n = len(kept)
 		}
-		t.Groups = append(t.Groups, groupOf(kept[:n], c))
+		row := kept[:n]
 		kept = kept[n:]
+		shown := len(row)
+		switch {
+		case !telling && len(row) > mostInRow:
+			shown = 0
+		case telling && len(row) > open+mostInRow:
+			shown = max(open, 0)
+		}
+		if telling {
+			open -= shown
+		}
+		if shown > 0 {
+			t.Groups = append(t.Groups, shownGroup{Entries: entriesOf(row[:shown], c)})
+		}
+		if rest := row[shown:]; len(rest) > 0 {
+			t.Groups = append(t.Groups, shownGroup{Summary: summaryOf(rest, c), Entries: entriesOf(rest, c)})
+		}
 	}
 	return t
 }
 
-// groupOf shows entries that are all worth telling, or all not.
-func groupOf(entries []tally.Entry, c calendar) shownGroup {
-	var g shownGroup
+func entriesOf(entries []tally.Entry, c calendar) (shown []shownEntry) {
 	for i := range entries {
-		g.Entries = append(g.Entries, entryOf(&entries[i], c))
+		shown = append(shown, entryOf(&entries[i], c))
 	}
-	if entries[0].Kind.Telling() || len(entries) <= mostInRow {
-		return g
-	}
+	return shown
+}
+
+// summaryOf says in a line what there is to open.
+func summaryOf(entries []tally.Entry, c calendar) string {
 	n := map[tally.EntryKind]int{}
 	for i := range entries {
 		n[entries[i].Kind]++
@@ -93,8 +112,7 @@ func groupOf(entries []tally.Entry, c calendar) shownGroup {
 		}
 	}
 	first, last := c.moment(entries[len(entries)-1].At), c.moment(entries[0].At)
-	g.Summary = strings.Join(parts, ", ") + ": " + first.Text + " to " + last.Text
-	return g
+	return strings.Join(parts, ", ") + ": " + first.Text + " to " + last.Text
 }
 
 // times says how often.

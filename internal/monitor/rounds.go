@@ -10,11 +10,15 @@ import (
 	"github.com/cswatch/cswatch/machine"
 )
 
+// secondLook is how long a switch that sysfs shows waits for the log to tell of it.
+const secondLook = 2 * time.Second
+
 // followSysfs looks at the clocksources each so often, and at once after a switch.
 func (m *Monitor) followSysfs(ctx context.Context) {
 	ticker := time.NewTicker(m.config.SysfsEvery)
 	defer ticker.Stop()
 	for {
+		again := false
 		began := time.Now()
 		current, available, err := m.config.Sources.Clocksources()
 		m.report(tally.Sysfs, err, began)
@@ -25,17 +29,22 @@ func (m *Monitor) followSysfs(ctx context.Context) {
 			t.Tick(moment.At)
 			if err == nil && m.ready { // before that the log is behind, and would tell of the past as if it were news
 				before := t.Current()
-				t.Observe(current, available, moment)
+				again = t.Observe(current, available, moment)
 				changed = before != t.Current()
 			}
 		})
 		if changed {
 			say(m.judge)
 		}
+		var soon <-chan time.Time
+		if again {
+			soon = time.After(secondLook)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-m.look:
+		case <-soon:
 		case <-ticker.C:
 		}
 	}

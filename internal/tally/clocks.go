@@ -59,8 +59,9 @@ func (t *Tally) switchTo(from, clock string, e Entry) {
 }
 
 // Observe takes what sysfs says of the clocksources, the available ones in its order. A change that the
-// log does not tell of counts as a switch when it is seen twice in a row: until then the log may yet come.
-func (t *Tally) Observe(current string, available []string, m Moment) {
+// log does not tell of counts as a switch when it is seen twice in a row: until then the log may yet come. It
+// reports whether it has to be asked again, soon.
+func (t *Tally) Observe(current string, available []string, m Moment) (again bool) {
 	c := &t.state.Clocks
 	c.Available = slices.Clone(available)
 	for _, a := range available {
@@ -77,6 +78,7 @@ func (t *Tally) Observe(current string, available []string, m Moment) {
 	default:
 		c.Pending = current
 	}
+	return c.Pending != ""
 }
 
 // best is the best clocksource that this machine has, or had before the kernel gave it up. The kernel lists
