@@ -90,6 +90,11 @@ func (d *monitorProcess) kill() {
 // stop ends it as a service manager does, and returns its exit code.
 func (d *monitorProcess) stop() int {
 	_ = d.cmd.Process.Signal(syscall.SIGTERM)
+	return d.wait()
+}
+
+// wait returns the exit code of a monitor that was told to end.
+func (d *monitorProcess) wait() int {
 	<-d.said
 	_ = d.cmd.Wait()
 	return d.cmd.ProcessState.ExitCode()
@@ -178,7 +183,7 @@ func TestAMonitorTellsSystemd(t *testing.T) {
 	hear(func() bool { return seen["READY"] == 1 && seen["WATCHDOG"] >= 3 && seen["STATUS"] >= 1 })
 	_ = d.cmd.Process.Signal(syscall.SIGTERM)
 	hear(func() bool { return seen["STOPPING"] == 1 })
-	if code := d.stop(); code != ExitOK {
+	if code := d.wait(); code != ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 }

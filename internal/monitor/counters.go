@@ -41,11 +41,11 @@ func (m *Monitor) watchCounters(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		m.report(tally.Live, err, began)
 		if err == nil {
 			wait.worked()
 			continue
 		}
+		m.report(tally.Live, err, began)
 		if !wait.pause(ctx) {
 			return
 		}
@@ -69,7 +69,7 @@ func (m *Monitor) session(ctx context.Context, from *live.Place) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
+	opened := time.Now()
 	count := evidence.NewLiveTally(s)
 	found := func() *doctor.Live {
 		l := count.Result(s)
@@ -84,11 +84,12 @@ func (m *Monitor) session(ctx context.Context, from *live.Place) error {
 	})
 	m.config.Log.Debug("watching the live counters", "era", s.Setup().Profile.Era, "reference", r.Name, "independent", r.Independent)
 	var check tally.Check
+	var began time.Time // of the burst
 	err = s.Run(ctx, func(tick *live.Tick) error {
-		count.Add(tick)
-		if tick.Number == 1 {
-			m.report(tally.Live, nil, began)
+		if began.IsZero() {
+			began = time.Now()
 		}
+		count.Add(tick)
 		of(&check, tick)
 		moment := m.moment()
 		over := false
@@ -98,9 +99,13 @@ func (m *Monitor) session(ctx context.Context, from *live.Place) error {
 			if burstEnds {
 				m.live.now = found()
 				current := t.Current()
-				over = time.Since(began) >= sessionLasts || current != "" && current != o.Surroundings.Clocksource
+				over = time.Since(opened) >= sessionLasts || current != "" && current != o.Surroundings.Clocksource
 			}
 		})
+		if burstEnds {
+			m.report(tally.Live, nil, began)
+			began = time.Time{}
+		}
 		if over {
 			return errSessionOver
 		}
@@ -113,7 +118,7 @@ func (m *Monitor) session(ctx context.Context, from *live.Place) error {
 	if errors.Is(err, errSessionOver) {
 		err = nil
 	}
-	if err == nil && ctx.Err() == nil && time.Since(began) < time.Second {
+	if err == nil && ctx.Err() == nil && time.Since(opened) < time.Second {
 		err = fmt.Errorf("watch live counters: the watch ended at once")
 	}
 	return errors.Join(err, s.Close())

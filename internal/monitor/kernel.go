@@ -16,6 +16,9 @@ import (
 // is put together: the wait is for the rest.
 const settleAfter = 200 * time.Millisecond
 
+// aliveEvery is how often a log in which nothing happens is said to be readable.
+const aliveEvery = time.Minute
+
 // followKernel follows the kernel's log, and opens it anew where that ends.
 func (m *Monitor) followKernel(ctx context.Context) {
 	var wait retry
@@ -58,50 +61,53 @@ func (m *Monitor) nowReady() {
 
 // follow reads an open log until it fails or the context ends.
 func (m *Monitor) follow(ctx context.Context, tail Tail, began time.Time, wait *retry) error {
-	reader := newLogReader()
+	reader := &logReader{}
 	var unsettled time.Time // when the first line of a verdict was read that is not put together yet
+	looked := false         // back to the beginning of the boot
 	for {
-		b, err := nextBatch(ctx, tail, unsettled)
-		now := time.Now()
-		if err == nil {
-			wait.worked()
-			m.take(reader, b)
-		} else if !errors.Is(err, errSettle) {
+		limit := time.Now().Add(aliveEvery)
+		if !unsettled.IsZero() {
+			limit = unsettled.Add(settleAfter)
+		}
+		b, err := nextBatch(ctx, tail, limit)
+		if err != nil {
 			return err
 		}
-		if m.settleNow(!unsettled.IsZero() && now.Sub(unsettled) >= settleAfter) {
+		now := time.Now()
+		if b != nil {
+			wait.worked()
+			m.take(reader, b)
+			looked = looked || b.UpToNow
+		}
+		switch {
+		case looked && m.Ready() != nil:
+			m.report(tally.Kmsg, nil, began)
+			m.settle(true)
+			m.nowReady()
+		case looked:
+			m.report(tally.Kmsg, nil, now)
+		}
+		if m.settle(!unsettled.IsZero() && now.Sub(unsettled) >= settleAfter) {
 			unsettled = time.Time{}
 		} else if unsettled.IsZero() {
 			unsettled = now
 		}
-		if b != nil && b.UpToNow && !began.IsZero() {
-			m.report(tally.Kmsg, nil, began)
-			began = time.Time{}
-			m.settleNow(true) // the look back is over
-			m.nowReady()
-		}
 	}
 }
 
-// errSettle says that nothing more came of a verdict.
-var errSettle = errors.New("it is time to put a verdict together")
-
-// nextBatch waits for records, but not beyond the time at which a verdict is to be put together.
-func nextBatch(ctx context.Context, tail Tail, unsettled time.Time) (*kmsg.Batch, error) {
-	if unsettled.IsZero() {
-		return tail.Next(ctx)
-	}
-	short, cancel := context.WithDeadline(ctx, unsettled.Add(settleAfter))
+// nextBatch waits for records, but not longer than until the limit: then there is neither a batch nor an error.
+func nextBatch(ctx context.Context, tail Tail, limit time.Time) (*kmsg.Batch, error) {
+	short, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
 	b, err := tail.Next(short)
 	if err != nil && ctx.Err() == nil && short.Err() != nil {
-		return nil, errSettle
+		return nil, nil
 	}
 	return b, err
 }
 
-// settleNow puts verdicts together, if it is time, and reports whether none is waiting for it.
-func (m *Monitor) settleNow(time bool) bool {
+// settle puts verdicts together, if it is due, and reports whether none is waiting for it.
+func (m *Monitor) settle(due bool) bool {
 	stamps := m.config.Sources.Stamps()
 	m.mu.Lock()
 	waits := m.tally.Unsettled()
@@ -110,7 +116,7 @@ func (m *Monitor) settleNow(time bool) bool {
 	if !waits {
 		return true
 	}
-	if !time {
+	if !due {
 		return false
 	}
 	m.change(func(t *tally.Tally) {
@@ -129,8 +135,6 @@ type logReader struct {
 	reader  *klog.Reader
 	foreign int
 }
-
-func newLogReader() *logReader { return &logReader{} }
 
 const device = "/dev/kmsg"
 

@@ -454,7 +454,7 @@ func BenchmarkAFlood(b *testing.B) {
 		batch.Numbers = append(batch.Numbers, uint64(i))
 	}
 	batch.Text = text.Bytes()
-	reader := newLogReader()
+	reader := &logReader{}
 	for b.Loop() {
 		m.take(reader, &batch)
 	}

@@ -2,6 +2,7 @@ package tally
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cswatch/cswatch/event"
 )
@@ -72,22 +73,48 @@ type Condemning struct {
 // maxNames bounds the clocksources that are told apart: what a log names is not to be trusted.
 const maxNames = 32
 
-// Validate reports a state that cannot be gone on with.
+// Validate reports a state that cannot be gone on with, such as one that would show names without end.
 func (s *State) Validate() error {
+	wrong := func(format string, args ...any) error {
+		return fmt.Errorf("the state of a monitor: "+format, args...)
+	}
 	switch {
 	case s.Schema != StateSchema:
-		return fmt.Errorf("the state of a monitor: its schema is %q, want %q", s.Schema, StateSchema)
+		return wrong("its schema is %q, want %q", s.Schema, StateSchema)
 	case s.Boot == "":
-		return fmt.Errorf("the state of a monitor: it names no boot")
-	case len(s.Clocks.Seen) > maxNames || len(s.Clocks.Switches) > maxNames*maxNames || len(s.Timeline) > maxTimeline:
-		return fmt.Errorf("the state of a monitor: it holds more than one ever does")
+		return wrong("it names no boot")
+	case len(s.Clocks.Seen) > maxNames || len(s.Timeline) > maxTimeline:
+		return wrong("it holds more than one ever does")
 	}
 	last := uint64(0)
 	for _, e := range s.Timeline {
-		if e.Number <= last || e.Number > s.Entries {
-			return fmt.Errorf("the state of a monitor: entry %d of the timeline does not follow entry %d of %d", e.Number, last, s.Entries)
+		if e.Number <= last || e.Number > s.Entries || !slices.Contains(EntryKinds(), e.Kind) {
+			return wrong("entry %d of the timeline, %q, does not follow entry %d of %d", e.Number, e.Kind, last, s.Entries)
 		}
 		last = e.Number
+	}
+	for i, name := range s.Clocks.Seen {
+		if name == "" || Name(name) != name || i > 0 && name <= s.Clocks.Seen[i-1] {
+			return wrong("the clocksources %q, want known ones in order", s.Clocks.Seen)
+		}
+	}
+	for i, w := range s.Clocks.Switches {
+		same := func(o Switch) bool { return o.From == w.From && o.To == w.To }
+		if w.From != nothing && Name(w.From) != w.From || w.From == "" || w.To == "" || Name(w.To) != w.To || slices.ContainsFunc(s.Clocks.Switches[:i], same) {
+			return wrong("the switch from %q to %q is unknown, or there twice", w.From, w.To)
+		}
+	}
+	for i, c := range s.Clocks.Condemned {
+		same := func(o Condemning) bool { return o.Clock == c.Clock && o.Reference == c.Reference && o.Cause == c.Cause }
+		if c.Clock == "" || Name(c.Clock) != c.Clock || Name(c.Reference) != c.Reference || !c.Cause.Condemns() ||
+			!slices.Contains(event.IncidentKinds(), c.Cause) || slices.ContainsFunc(s.Clocks.Condemned[:i], same) {
+			return wrong("the verdict on %q by %q, %q, is unknown, or there twice", c.Clock, c.Reference, c.Cause)
+		}
+	}
+	for kind := range s.Log.Kinds {
+		if !slices.Contains(event.Kinds(), kind) {
+			return wrong("there is no event %q", kind)
+		}
 	}
 	return nil
 }

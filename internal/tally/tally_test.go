@@ -253,6 +253,15 @@ func TestAStateThatCannotBeGoneOnWithIsRefused(t *testing.T) {
 		"entries that are not there": func(s *State) { s.Timeline = []Entry{{Number: 7}} },
 		"entries out of order":       func(s *State) { s.Entries = 3; s.Timeline = []Entry{{Number: 2}, {Number: 1}} },
 		"too many names":             func(s *State) { s.Clocks.Seen = make([]string, 1000) },
+		"a name that nobody knows":   func(s *State) { s.Clocks.Seen = []string{"zork"} },
+		"names out of order":         func(s *State) { s.Clocks.Seen = []string{"tsc", "hpet"} },
+		"a switch that is there twice": func(s *State) {
+			s.Clocks.Switches = []Switch{{"tsc", "hpet", 1}, {"tsc", "hpet", 2}}
+		},
+		"a switch from nowhere": func(s *State) { s.Clocks.Switches = []Switch{{"zork", "hpet", 1}} },
+		"a cause that is none":  func(s *State) { s.Clocks.Condemned = []Condemning{{Clock: "tsc", Cause: "retry"}} },
+		"an event that is none": func(s *State) { s.Log.Kinds["zork"] = 1 },
+		"an entry of no kind":   func(s *State) { s.Entries, s.Timeline = 1, []Entry{{Number: 1, Kind: "zork"}} },
 	} {
 		s := New("boot").State()
 		change(&s)
