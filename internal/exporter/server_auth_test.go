@@ -152,7 +152,7 @@ func TestOnlyClientsWithACertificateAreServed(t *testing.T) {
 func TestOnlyUsersAreServed(t *testing.T) {
 	nothingLeftBehind(t)
 	config := files(t, map[string]string{"web.yml": "basic_auth_users:\n  prometheus: " + cheapHash + "\n"})
-	r := start(t, Config{ConfigFile: config, Addresses: []string{"127.0.0.1:0", "127.0.0.1:0"}})
+	r := start(t, Config{ConfigFile: config, Addresses: []string{"127.0.0.1:0", "127.0.0.1:0"}, Limits: Limits{WriteTime: time.Minute}}) // a check is slow under the race detector
 	if r.Secure() {
 		t.Error("it says that it speaks TLS")
 	}
